@@ -1,0 +1,31 @@
+// A POSIX file descriptor with an owner. Not a stream: nothing is buffered here.
+#pragma once
+
+#include <unistd.h>
+
+#include <utility>
+
+namespace convoy::record {
+
+/// Closes on destruction, ignoring the result: whoever wrote has called fsync before.
+class FileDescriptor {
+ public:
+  FileDescriptor() = default;
+  explicit FileDescriptor(int fd) : fd_(fd) {}
+  FileDescriptor(FileDescriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  FileDescriptor& operator=(FileDescriptor&& other) noexcept {
+    std::swap(fd_, other.fd_);
+    return *this;
+  }
+  ~FileDescriptor() {
+    if (fd_ >= 0) ::close(fd_);
+  }
+
+  int get() const { return fd_; }
+  bool valid() const { return fd_ >= 0; }
+
+ private:
+  int fd_ = -1;
+};
+
+}  // namespace convoy::record
