@@ -2,6 +2,8 @@
 // Not atomic as a whole: after a power cut the last line may be torn, and whoever reopens it repairs that.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <string_view>
