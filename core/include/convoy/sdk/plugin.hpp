@@ -119,6 +119,11 @@ inline std::vector<std::string> get_texts(const Options& o, const char* key) {
   return out;
 }
 
+inline std::vector<double> get_reals(const Options& o, const char* key) {
+  const Option* f = find(o, key);
+  return f == nullptr || f->lf.n == 0 ? std::vector<double>() : std::vector<double>(f->lf.p, f->lf.p + f->lf.n);
+}
+
 // ---- objects ------------------------------------------------------------------------------------------------
 
 /// Implements query() and destroy() for a class that offers one interface: `class X : public Object<IModel>`.
