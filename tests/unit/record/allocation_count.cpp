@@ -12,9 +12,13 @@ std::atomic<std::size_t> count{0};
 
 }  // namespace
 
-void* operator new(std::size_t bytes) {
+void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
   ++count;
-  if (void* p = std::malloc(bytes == 0 ? 1 : bytes)) return p;
+  return std::malloc(bytes == 0 ? 1 : bytes);
+}
+
+void* operator new(std::size_t bytes) {
+  if (void* p = ::operator new(bytes, std::nothrow)) return p;
   throw std::bad_alloc();
 }
 

@@ -1,6 +1,7 @@
 // metrics.ndjson, results.csv, summary.json: their text, and what reopening does to torn files.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
