@@ -23,6 +23,11 @@ Intact intact_lines(std::string_view content, const std::filesystem::path& path)
 
 }  // namespace
 
+Record& Record::put(std::string key, RecordValue value) {
+  fields_.emplace_back(std::move(key), std::move(value));
+  return *this;
+}
+
 std::string to_json(const Record& record) {
   auto object = nlohmann::ordered_json::object();
   add_fields(object, record);

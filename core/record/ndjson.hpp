@@ -28,10 +28,8 @@ class Record {
   const std::vector<std::pair<std::string, RecordValue>>& fields() const { return fields_; }
 
  private:
-  Record& put(std::string key, RecordValue value) {
-    fields_.emplace_back(std::move(key), std::move(value));
-    return *this;
-  }
+  // Out of line: inlined, g++ 12 warns of reading a double that the variant does not hold.
+  Record& put(std::string key, RecordValue value);
   std::vector<std::pair<std::string, RecordValue>> fields_;
 };
 

@@ -65,7 +65,7 @@ TensorSource source_of(std::string name, TensorDtype dtype, const std::vector<T>
 TEST_SUITE_BEGIN("record");
 
 TEST_CASE("the shared safetensors files are read or refused as their names say") {
-  const auto folder = shared_data("safetensors");
+  const auto folder = shared_file("safetensors");
   if (!folder) {
     MESSAGE("skipped: no shared data");
     return;
@@ -86,7 +86,7 @@ TEST_CASE("the shared safetensors files are read or refused as their names say")
 }
 
 TEST_CASE("a checkpoint from another tool is read whole") {
-  const auto path = shared_data("checkpoint/resnet20_cifar10.safetensors");
+  const auto path = shared_file("checkpoint/resnet20_cifar10.safetensors");
   if (!path) {
     MESSAGE("skipped: no shared data");
     return;

@@ -9,6 +9,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "shared_data.hpp"
+
 namespace convoy::record::test {
 
 /// An empty folder, removed with everything in it.
@@ -46,12 +48,11 @@ inline std::size_t entries_in(const std::filesystem::path& folder) {
   return static_cast<std::size_t>(std::distance(std::filesystem::directory_iterator(folder), {}));
 }
 
-/// The data that lies beside the source tree; $CONVOY_SHARED says where if it is elsewhere.
-inline std::optional<std::filesystem::path> shared_data(const std::string& name) {
-  const char* set = std::getenv("CONVOY_SHARED");
-  const std::filesystem::path root = set != nullptr ? set : CONVOY_SOURCE_DIR "/../shared";
-  const auto path = root / "data" / name;
-  return std::filesystem::exists(path) ? std::optional(path) : std::nullopt;
+/// A file or folder of the shared data, or nothing where it is absent.
+inline std::optional<std::filesystem::path> shared_file(const std::string& name) {
+  const auto folder = testing::shared_data();
+  if (!folder || !std::filesystem::exists(*folder / "data" / name)) return std::nullopt;
+  return *folder / "data" / name;
 }
 
 }  // namespace convoy::record::test
