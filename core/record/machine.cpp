@@ -51,7 +51,8 @@ std::int64_t usable_cores() {
   cpu_set_t allowed;
   CPU_ZERO(&allowed);
   // Fails on machines with more processors than the fixed set holds; then all are as good a guess as any.
-  return ::sched_getaffinity(0, sizeof allowed, &allowed) == 0 ? CPU_COUNT(&allowed) : ::sysconf(_SC_NPROCESSORS_ONLN);
+  const bool known = ::sched_getaffinity(0, sizeof allowed, &allowed) == 0;
+  return known ? CPU_COUNT(&allowed) : ::sysconf(_SC_NPROCESSORS_ONLN);
 }
 
 bool is_shared_object(std::string_view file) {
@@ -61,9 +62,9 @@ bool is_shared_object(std::string_view file) {
 
 /// The C and C++ runtimes, which every process has.
 bool is_runtime(std::string_view file) {
-  static constexpr std::array kRuntimes = {"ld-linux", "ld-musl", "libc.so",     "libc-2.",   "libm.so",      "libm-2.",
-                                           "libmvec.", "libdl.",  "libpthread.", "librt.",    "libutil.",     "libresolv.",
-                                           "libnss_",  "libstdc++.", "libc++.",  "libc++abi.", "libgcc_s."};
+  static constexpr std::array kRuntimes = {
+      "ld-linux", "ld-musl", "libc.so", "libc-2.", "libm.so",    "libm-2.", "libmvec.",  "libdl.",    "libpthread.",
+      "librt.",   "libutil.", "libresolv.", "libnss_", "libstdc++.", "libc++.", "libc++abi.", "libgcc_s."};
   return std::any_of(kRuntimes.begin(), kRuntimes.end(), [&](const char* name) { return file.starts_with(name); });
 }
 

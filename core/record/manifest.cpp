@@ -7,10 +7,12 @@
 #include <xxhash.h>
 
 #include <array>
+#include <fstream>
 
 #include "record/atomic_file.hpp"
 #include "record/machine.hpp"
 #include "record/record_json.hpp"
+#include "sha256.hpp"
 
 namespace convoy::record {
 namespace {
@@ -35,6 +37,16 @@ std::string compiler() {
 #else
   return "g++ " __VERSION__;
 #endif
+}
+
+/// Of the program that runs now, even if its file has been replaced since.
+std::string program_sha256() {
+  std::ifstream program("/proc/self/exe", std::ios::binary);
+  Sha256 hash;
+  std::array<char, 1 << 16> piece;
+  while (program.read(piece.data(), piece.size()) || program.gcount() > 0)
+    hash.update(std::string_view(piece.data(), static_cast<std::size_t>(program.gcount())));
+  return hash.hex();
 }
 
 }  // namespace
@@ -64,6 +76,7 @@ std::string to_json(const Manifest& manifest) {
   Json object = Json::object();
   object["convoy"] = manifest.convoy_version;
   object["source"] = manifest.source;
+  object["program_sha256"] = program_sha256();
   object["abi"] = std::to_string(CONVOY_ABI_EPOCH) + "." + std::to_string(CONVOY_ABI_MINOR);
   object["opset"] = CONVOY_OPSET;
   object["compiler"] = compiler();

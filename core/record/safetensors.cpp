@@ -58,8 +58,8 @@ std::string read_header(int fd, std::uint64_t file_bytes, const std::string& sou
   read_exactly(fd, 0, std::as_writable_bytes(std::span(&length, 1)), source);
   if (length > file_bytes - kLengthBytes || length > kMaxHeaderBytes) {
     throw weights_error(source, "its header claims " + std::to_string(length) + " bytes, but the file has " +
-                                    std::to_string(file_bytes) + (length > kMaxHeaderBytes ? " and headers at most " +
-                                    std::to_string(kMaxHeaderBytes) : ""));
+                                    std::to_string(file_bytes),
+                        {{"allowed", "at most " + std::to_string(kMaxHeaderBytes) + " bytes, within the file"}});
   }
   std::string json(length, '\0');
   read_exactly(fd, kLengthBytes, std::as_writable_bytes(std::span(json)), source);
@@ -110,7 +110,8 @@ const TensorInfo& SafetensorsFile::at(std::string_view name) const {
   for (const auto& tensor : header_.tensors) known.push_back(tensor.name);
   Error error = weights_error(source_, "it has no tensor '" + std::string(name) + "'");
   if (const auto nearest = nearest_name(name, known); !nearest.empty()) error.note("nearest", nearest);
-  error.note("holds", std::to_string(known.size()) + " tensors" + (known.empty() ? "" : ", the first '" + known[0] + "'"));
+  const std::string first = known.empty() ? "" : ", the first '" + known[0] + "'";
+  error.note("holds", std::to_string(known.size()) + " tensors" + first);
   throw error;
 }
 
@@ -120,19 +121,17 @@ void SafetensorsFile::read_at(std::uint64_t data_offset, std::span<std::byte> ou
 
 void SafetensorsFile::read_f32(std::string_view name, std::span<float> out) const {
   const TensorInfo& tensor = at(name);
+  const std::string found = "tensor '" + tensor.name + "' is " + describe(tensor);
   if (tensor.elements() != out.size()) {
-    throw weights_error(source_, "tensor '" + tensor.name + "' is " + describe(tensor) + ", " +
-                                     std::to_string(tensor.elements()) + " elements, but " +
+    throw weights_error(source_, found + ", " + std::to_string(tensor.elements()) + " elements, but " +
                                      std::to_string(out.size()) + " are wanted");
   }
   if (tensor.dtype == TensorDtype::f32) return read_at(0, std::as_writable_bytes(out), tensor);
-  constexpr std::size_t kChunkElements = 8192;
+  if (!convert(tensor.dtype, {}, {}))
+    throw weights_error(source_, found + ", and floating point numbers are wanted", {{"allowed", "F32, F16, BF16, F64"}});
+  constexpr std::size_t kChunkElements = 8192;  // converts what is still in the cache
   std::array<std::byte, kChunkElements * sizeof(double)> chunk;
   const std::size_t element_bytes = dtype_bytes(tensor.dtype);
-  if (!convert(tensor.dtype, {}, {})) {
-    throw weights_error(source_, "tensor '" + tensor.name + "' is " + describe(tensor) + ", and floating point numbers are wanted",
-                        {{"allowed", "F32, F16, BF16, F64"}});
-  }
   for (std::size_t done = 0; done < out.size(); done += kChunkElements) {
     const auto part = out.subspan(done, std::min(kChunkElements, out.size() - done));
     const auto bytes = std::span(chunk).first(part.size() * element_bytes);

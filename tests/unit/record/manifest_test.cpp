@@ -10,6 +10,7 @@
 
 #include "record/machine.hpp"
 #include "scratch_folder.hpp"
+#include "sha256.hpp"
 
 using namespace convoy::record;
 using namespace convoy::record::test;
@@ -38,6 +39,7 @@ TEST_CASE("a manifest holds what a repetition would have to match") {
   CHECK(object["plugins"][0]["provides"] == "device:cpu");
   CHECK(object["environment"]["OMP_NUM_THREADS"] == "2");
   CHECK(object["experiment_xxh3_128"] == experiment_hash("[run]\n"));
+  CHECK(object["program_sha256"] == convoy::sha256_hex(content_of("/proc/self/exe")));
   CHECK(object["threads"] == 2);
   CHECK(object["abi"].get<std::string>().find('.') != std::string::npos);
   CHECK(object["machine"]["cores"] >= 1);

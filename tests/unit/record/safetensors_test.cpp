@@ -104,6 +104,23 @@ TEST_CASE("a checkpoint from another tool is read whole") {
   CHECK(file.metadata() == TensorMetadata{{"format", "pt"}});
 }
 
+TEST_CASE("a checkpoint from another tool is written again byte for byte") {
+  const auto path = shared_file("checkpoint/resnet20_cifar10.safetensors");
+  if (!path) {
+    MESSAGE("skipped: no shared data");
+    return;
+  }
+  const ScratchFolder folder;
+  const auto file = SafetensorsFile::open(*path);
+  std::vector<std::vector<float>> values;
+  for (const auto& tensor : file.tensors()) values.push_back(all_of(file, tensor.name));
+  std::vector<TensorSource> sources;
+  for (const auto& tensor : file.tensors())
+    sources.push_back(f32_source(tensor.name, tensor.shape, values[sources.size()]));
+  write_safetensors(folder / "copy", sources, file.metadata());
+  CHECK((content_of(folder / "copy") == content_of(*path)));  // in brackets: a failure must not print a megabyte
+}
+
 TEST_CASE("a header that breaks one rule is refused with that rule") {
   const auto tensor = [](const std::string& body) { return "{\"a\":{" + body + "}}"; };
   struct Case {
