@@ -128,7 +128,8 @@ void SafetensorsFile::read_f32(std::string_view name, std::span<float> out) cons
   }
   if (tensor.dtype == TensorDtype::f32) return read_at(0, std::as_writable_bytes(out), tensor);
   if (!convert(tensor.dtype, {}, {}))
-    throw weights_error(source_, found + ", and floating point numbers are wanted", {{"allowed", "F32, F16, BF16, F64"}});
+    throw weights_error(source_, found + ", and floating point numbers are wanted",
+                        {{"allowed", "F32, F16, BF16, F64"}});
   constexpr std::size_t kChunkElements = 8192;  // converts what is still in the cache
   std::array<std::byte, kChunkElements * sizeof(double)> chunk;
   const std::size_t element_bytes = dtype_bytes(tensor.dtype);
