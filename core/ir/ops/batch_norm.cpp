@@ -1,0 +1,61 @@
+// Batch normalisation: with batch statistics, with running ones, and the gradient of the first.
+#include "ir/op_rule.hpp"
+
+#include <convoy/ops.hpp>
+
+#include <fmt/format.h>
+
+namespace convoy::ir {
+
+namespace {
+
+void check(const Inference& n) {
+  n.need_rank(0, 4);
+  for (std::size_t i = 1; i < 5; ++i) n.need_channel_vector(i, n.in(0).dims[1]);
+  const auto a = n.attrs<BatchNormAttrs>();
+  if (!(a.eps > 0)) n.refuse(fmt::format("eps is {}; it must be positive", a.eps));
+  if (!(a.momentum >= 0 && a.momentum <= 1)) n.refuse(fmt::format("momentum is {}; 0 to 1 is allowed", a.momentum));
+}
+
+void infer_train(Inference& n) {
+  check(n);
+  const int64_t channels = n.in(0).dims[1];
+  n.give_like(0);
+  n.give(DType::f32, {channels});
+  n.give(DType::f32, {channels});
+  n.give_in_place(3);
+  n.give_in_place(4);
+}
+
+void infer_infer(Inference& n) {
+  check(n);
+  n.give_like(0);
+}
+
+void infer_grad(Inference& n) {
+  n.need_rank(0, 4);
+  n.need_same_shape(0, 1);
+  const int64_t channels = n.in(0).dims[1];
+  for (std::size_t i = 2; i < 5; ++i) n.need_channel_vector(i, channels);
+  n.give_like(1);
+  n.give(DType::f32, {channels});
+  n.give(DType::f32, {channels});
+}
+
+void gradient(Backward& b) {
+  if (!b.needed(0) && !b.needed(1) && !b.needed(2)) return;
+  const auto d = b.emit(Op::batch_norm_grad, {b.dy(0), b.in(0), b.in(1), b.out(1), b.out(2)}, b.node().attrs, "grad");
+  for (std::size_t i = 0; i < 3; ++i) b.set(i, d[i]);
+}
+
+const OpRule kRules[] = {
+    {Op::batch_norm, "batch_norm", 5, 5, sizeof(BatchNormAttrs), infer_train, gradient},
+    {Op::batch_norm_infer, "batch_norm_infer", 5, 5, sizeof(BatchNormAttrs), infer_infer},
+    {Op::batch_norm_grad, "batch_norm_grad", 5, 5, sizeof(BatchNormAttrs), infer_grad},
+};
+
+}  // namespace
+
+std::span<const OpRule> batch_norm_rules() { return kRules; }
+
+}  // namespace convoy::ir
