@@ -75,6 +75,7 @@ TEST_CASE("grave messages go to standard error, all of them to the file") {
     log.info("runner", "before there is a file");
     log.open_file(folder / "log.txt");
     log.error("cpu", "broken\nsecond line\n");
+    CHECK(file_lines(folder / "log.txt").size() == 2);  // at once: the last line before a crash is there
     log.warning("data", "odd");
     log.info("", "plain {} %v");
     log.debug("runner", "detail \x1b[2J");
