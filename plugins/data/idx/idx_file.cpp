@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <cstring>
 #include <limits>
 #include <memory>
 
@@ -28,7 +27,7 @@ class Source {
   std::size_t take(unsigned char* out, std::size_t n) {
     if (gunzip_) return gunzip_->take(out, n);
     const std::size_t got = std::min(n, bytes_.size() - next_);
-    std::memcpy(out, bytes_.data() + next_, got);
+    std::copy_n(bytes_.begin() + static_cast<std::ptrdiff_t>(next_), got, out);
     next_ += got;
     return got;
   }

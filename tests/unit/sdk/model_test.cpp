@@ -2,6 +2,7 @@
 #include <convoy/sdk/model.hpp>
 
 #include <functional>
+#include <memory>
 #include <stdexcept>
 
 #include "built_model.hpp"
@@ -78,11 +79,18 @@ TEST_SUITE("sdk/model") {
     RecordingHost host;
     PluginOptions o;
     o.set("width", 8);
-    ToyNet model(o.get());
+    Factory<ToyNet, IModel> factory(Kind::model, "toynet");
+    CHECK(text(factory.options_schema()).find("width : int = 16") == 0);
+    IObject* made = nullptr;
+    REQUIRE(factory.create(o.get(), &made) == Code::ok);
+    const std::unique_ptr<IObject, void (*)(IObject*)> owned(made, [](IObject* p) { p->destroy(); });
+    auto* model = static_cast<IModel*>(made->query(IModel::id));
+    REQUIRE(model != nullptr);
+    CHECK(made->query("convoy.other.1") == nullptr);
     ModelSpec s{};
     s.batch = 4;
     s.training = 1;
-    const BuiltModel m = build(host, model, s);
+    const BuiltModel m = build(host, *model, s);
     REQUIRE_MESSAGE(m.code == Code::ok, m.message);
     CHECK(m.value("images").dims == std::vector<int64_t>{4, 3, 32, 32});  // what nobody states has a default
     const NamedShapes p = m.parameters();
