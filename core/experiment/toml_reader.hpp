@@ -1,0 +1,23 @@
+// TOML text to a ConfigTable. The only file that knows the parser; experiment files are data from strangers, so nothing
+// in one may crash, hang or exhaust memory.
+#pragma once
+
+#include "experiment/config_value.hpp"
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+namespace convoy::experiment {
+
+constexpr std::size_t kLargestFile = 1 << 20;  // bytes
+constexpr int kDeepestNesting = 32;
+
+/// `source` names the text in positions. Errors: usage, "source:line:column: what is wrong".
+ConfigTable parse_toml(std::string_view text, const std::string& source);
+/// Errors: usage, also where the file is missing, a folder, too large or unreadable.
+ConfigTable read_toml_file(const std::filesystem::path& path);
+/// One value, as behind `--set key=`: TOML if it is, else the text itself as a string.
+ConfigValue parse_override_value(std::string_view text, const std::string& source);
+
+}  // namespace convoy::experiment

@@ -1,0 +1,146 @@
+#include "plugin/candidate.hpp"
+
+#include "plugin/search_path.hpp"
+
+#include <convoy/abi.hpp>
+
+#include <fmt/format.h>
+
+#include <dlfcn.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+
+namespace convoy::plugin {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+Error refusal(const std::string& number, const std::string& text) { return Error(ErrorKind::plugin, text, number); }
+
+#if defined(__SANITIZE_ADDRESS__)
+constexpr const char* kHostSanitizer = "address";
+#elif defined(__SANITIZE_THREAD__)
+constexpr const char* kHostSanitizer = "thread";
+#else
+constexpr const char* kHostSanitizer = "none";
+#endif
+
+void check_epoch(const Manifest& m) {
+  if (m.abi == CONVOY_ABI_EPOCH) return;
+  const bool newer = m.abi > CONVOY_ABI_EPOCH;
+  throw refusal(newer ? "P201" : "P202", fmt::format("plugin '{}' was built for plugin ABI {}; this runner speaks ABI {}",
+                                                     m.name, m.abi, CONVOY_ABI_EPOCH))
+      .note("cause", fmt::format("the plugin is {} than the runner", newer ? "newer" : "older"))
+      .note("fix", newer ? fmt::format("a runner with ABI {}, or an {} build for ABI {}", m.abi, m.name, CONVOY_ABI_EPOCH)
+                         : fmt::format("rebuild it with find_package(Convoy {})", CONVOY_ABI_EPOCH));
+}
+
+void check_minor(const Manifest& m) {
+  if (m.abi_min_minor <= CONVOY_ABI_MINOR) return;
+  throw refusal("P203", fmt::format("plugin '{}' needs host interface {}.{}; this runner offers {}.{}", m.name, m.abi,
+                                    m.abi_min_minor, CONVOY_ABI_EPOCH, CONVOY_ABI_MINOR))
+      .note("fix", fmt::format("update the runner; or, for its author, build with CONVOY_TARGET_MINOR={}", CONVOY_ABI_MINOR));
+}
+
+bool cpu_has(const std::string& feature) {
+  static const std::string flags = [] {
+    std::ifstream in("/proc/cpuinfo");
+    for (std::string line; std::getline(in, line);)
+      if (line.rfind("flags", 0) == 0 || line.rfind("Features", 0) == 0) return line + " ";
+    return std::string();
+  }();
+  return flags.find(" " + feature + " ") != std::string::npos;
+}
+
+void check_isa(const Manifest& m) {
+  for (const auto& feature : m.isa)
+    if (!cpu_has(feature))
+      throw refusal("P204", fmt::format("'{}' needs CPU feature {}, which this machine lacks", m.name, feature));
+}
+
+void check_sanitizer(const Manifest& m) {
+  if (m.sanitizer == kHostSanitizer) return;
+  const auto said = [](const std::string& s) {
+    return s == "none" ? std::string("without a sanitizer") : s == "address" ? "with AddressSanitizer" : "with ThreadSanitizer";
+  };
+  throw refusal("P205", fmt::format("'{}' was built {} and this runner {}", m.name, said(m.sanitizer), said(kHostSanitizer)))
+      .note("fix", m.sanitizer == "none" ? "a build of it with the runner's sanitizer, or a plain runner"
+                                         : fmt::format("the {} runner, or a plain build", m.sanitizer == "address" ? "asan" : "tsan"));
+}
+
+void check_needed(Candidate& c) {
+  for (const auto& soname : c.elf.needed) {
+    if (resolve_needed(soname, c).empty())
+      throw refusal("P206", fmt::format("'{}' needs {}, which the system loader cannot find", c.manifest->name, soname))
+          .note("fix", "install the package that brings it, or load its module");
+  }
+}
+
+fs::path regular_file(const fs::path& file) {
+  std::error_code ec;
+  const fs::path real = fs::canonical(file, ec);
+  if (ec) throw refusal("P208", fmt::format("{} is not a plugin: it cannot be opened ({})", file.string(), ec.message()));
+  if (!fs::is_regular_file(real)) throw refusal("P208", fmt::format("{} is not a plugin: it is not a regular file", file.string()));
+  return real;
+}
+
+std::string from_folders(const std::string& folders, const std::string& soname, const fs::path& origin) {
+  std::istringstream in(folders);
+  for (std::string folder; std::getline(in, folder, ':');) {
+    if (const auto at = folder.find("$ORIGIN"); at != std::string::npos) folder.replace(at, 7, origin.string());
+    std::error_code ec;
+    if (!folder.empty() && fs::exists(fs::path(folder) / soname, ec)) return (fs::path(folder) / soname).string();
+  }
+  return "";
+}
+
+/// The cache's text holds every name and path it knows; its binary form changes with the system, its strings do not.
+std::string from_loader_cache(const std::string& soname) {
+  static const std::string cache = [] {
+    std::ifstream in("/etc/ld.so.cache", std::ios::binary);
+    return std::string(std::istreambuf_iterator<char>(in), {});
+  }();
+  const std::string wanted = "/" + soname + '\0';
+  const auto found = cache.find(wanted);
+  if (found == std::string::npos) return "";
+  const auto start = cache.rfind('\0', found);
+  return cache.substr(start + 1, found + wanted.size() - start - 2);
+}
+
+}  // namespace
+
+std::string resolve_needed(const std::string& soname, const Candidate& c) {
+  const char* variable = std::getenv("LD_LIBRARY_PATH");
+  if (auto p = from_folders(c.elf.run_path, soname, c.file.parent_path()); !p.empty()) return p;
+  if (auto p = from_folders(variable == nullptr ? "" : variable, soname, c.file.parent_path()); !p.empty()) return p;
+  if (auto p = from_loader_cache(soname); !p.empty()) return p;
+  return from_folders("/lib:/usr/lib:/lib64:/usr/lib64:/lib/x86_64-linux-gnu:/usr/lib/x86_64-linux-gnu", soname, "");
+}
+
+Candidate examine(const fs::path& file, const fs::path& folder) {
+  Candidate c;
+  c.file = file;
+  c.folder = folder;
+  try {
+    c.file = regular_file(file);
+    refuse_if_writable_by_others(c.file);
+    c.elf = read_elf(c.file);
+    if (!c.elf.manifest)
+      throw refusal("P208", fmt::format("{} is not a plugin: it has no .convoy_manifest section", c.file.string()))
+          .note("fix", "build it with convoy_add_plugin()");
+    c.manifest = parse_manifest(*c.elf.manifest, c.file.string());
+    check_epoch(*c.manifest);
+    check_minor(*c.manifest);
+    check_isa(*c.manifest);
+    check_sanitizer(*c.manifest);
+    check_needed(c);
+  } catch (const Error& e) {
+    c.refused = e;
+  }
+  return c;
+}
+
+}  // namespace convoy::plugin

@@ -1,0 +1,185 @@
+#include "plugin/registry.hpp"
+
+#include "nearest.hpp"
+#include "plugin/abi_options.hpp"
+#include "sha256.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <fstream>
+
+namespace convoy::plugin {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string provided_text(const Candidate& c) {
+  std::string out;
+  for (const Provided& p : c.manifest->provides) out += fmt::format("{}{}:{}", out.empty() ? "" : ", ", name_of(p.kind), p.name);
+  return out;
+}
+
+std::string sha256_file(const fs::path& file) {
+  std::ifstream in(file, std::ios::binary);
+  std::string piece(1 << 16, '\0');
+  Sha256 hash;
+  while (in.read(piece.data(), static_cast<std::streamsize>(piece.size())) || in.gcount() > 0)
+    hash.update(std::string_view(piece.data(), static_cast<std::size_t>(in.gcount())));
+  return hash.hex();
+}
+
+std::string openmp_runtime(const ElfFacts& elf) {
+  for (const auto& soname : elf.needed)
+    for (const char* runtime : {"libgomp", "libiomp5", "libomp."})
+      if (soname.rfind(runtime, 0) == 0) return soname;
+  return "";
+}
+
+}  // namespace
+
+Registry::Registry(Host& host, const SearchPath& path, std::size_t asked_folders) : host_(host), warnings_(path.warnings) {
+  for (std::size_t i = 0; i < path.folders.size(); ++i) scan(path.folders[i], i < asked_folders);
+}
+
+void Registry::scan(const fs::path& folder, bool must_exist) {
+  std::error_code ec;
+  const fs::path real = fs::canonical(folder, ec);
+  if (ec || !fs::is_directory(real)) {
+    if (must_exist)
+      throw Error(ErrorKind::usage, fmt::format("--plugin-dir {}: there is no such folder", folder.string()));
+    return;
+  }
+  std::vector<fs::path> files;
+  for (const auto& entry : fs::directory_iterator(real, ec))
+    if (entry.path().filename().string().ends_with(".convoy.so")) files.push_back(entry.path());
+  std::sort(files.begin(), files.end());
+  for (const auto& file : files) {
+    const auto seen = [&](const auto& c) { return c->file == fs::weakly_canonical(file); };
+    if (std::any_of(candidates_.begin(), candidates_.end(), seen)) continue;  // one folder given twice
+    candidates_.push_back(std::make_unique<Candidate>(examine(file, real)));
+    add_rows(*candidates_.back());
+  }
+}
+
+void Registry::add_rows(const Candidate& c) {
+  if (!c.manifest) {
+    rows_.push_back({&c, "", c.file.filename().string(), nullptr, std::nullopt});
+    return;
+  }
+  for (const Provided& p : c.manifest->provides) {
+    Row row{&c, name_of(p.kind), p.name, nullptr, std::nullopt};
+    for (Row& other : rows_) {
+      if (other.kind != row.kind || other.name != row.name || other.shadowed_by != nullptr) continue;
+      if (other.candidate->folder != c.folder) {
+        row.shadowed_by = other.candidate;
+        break;
+      }
+      row.clash = Error(ErrorKind::usage,
+                        fmt::format("two files in {} provide {} '{}': {}, {}", c.folder.string(), row.kind, row.name,
+                                    other.candidate->file.filename().string(), c.file.filename().string()),
+                        "P102")
+                      .note("fix", "remove one");
+      other.clash = row.clash;
+    }
+    rows_.push_back(row);
+  }
+}
+
+void Registry::allow_experiment_plugins(const fs::path& experiment_folder) { experiment_folder_ = experiment_folder; }
+
+const Candidate& Registry::find_file(Kind kind, const std::string& path, const Position& at) {
+  if (!experiment_folder_)
+    throw Error(ErrorKind::usage,
+                fmt::format("{} asks to load '{}', which would run code shipped with an experiment file",
+                            at.file.empty() ? "the experiment" : at.file, path),
+                "P105")
+        .note("fix", "check the file, then add --allow-experiment-plugins");
+  const fs::path file = fs::weakly_canonical(*experiment_folder_ / path);
+  for (const auto& c : candidates_)
+    if (c->file == file) return *c;
+  candidates_.push_back(std::make_unique<Candidate>(examine(file, file.parent_path())));
+  const Candidate& c = *candidates_.back();
+  if (c.refused) throw *c.refused;
+  const auto of_kind = [&](const Provided& p) { return p.kind == kind; };
+  if (std::count_if(c.manifest->provides.begin(), c.manifest->provides.end(), of_kind) != 1)
+    throw Error(ErrorKind::usage, fmt::format("'{}' does not provide exactly one {} (it provides {})", path, name_of(kind), provided_text(c)), "P107")
+        .note("fix", fmt::format("[{}] use = \"{}\"", table_of(c.manifest->provides[0].kind), path));
+  return c;
+}
+
+const Candidate& Registry::find(Kind kind, const std::string& name, const Position& at) {
+  if (name.find('/') != std::string::npos) return find_file(kind, name, at);
+  std::vector<std::string> known;
+  for (const Row& row : rows_) {
+    if (row.kind != name_of(kind) || row.shadowed_by != nullptr) continue;
+    known.push_back(row.name);
+    if (row.name != name) continue;
+    if (row.clash) throw *row.clash;
+    if (row.candidate->refused) throw *row.candidate->refused;
+    return *row.candidate;
+  }
+  std::sort(known.begin(), known.end());
+  known.erase(std::unique(known.begin(), known.end()), known.end());
+  const std::string where = to_string(at);
+  Error e(ErrorKind::usage, fmt::format("no plugin provides {} '{}' ({}.use{})", name_of(kind), name, table_of(kind),
+                                        where.empty() ? "" : ", " + where), "P101");
+  e.note("known", known.empty() ? "none" : join_names(known));
+  if (const auto near = nearest_name(name, known); !near.empty()) e.note("fix", fmt::format("did you mean '{}'?", near));
+  throw e;
+}
+
+const Registry::Loaded& Registry::load(const Candidate& c) {
+  const auto found = loaded_.find(&c);
+  if (found != loaded_.end()) return found->second;
+  for (const auto& [other, l] : loaded_) {
+    const std::string mine = openmp_runtime(c.elf), theirs = openmp_runtime(other->elf);
+    if (!mine.empty() && !theirs.empty() && mine != theirs)
+      host_.log(1, sdk::str("plugin"),
+                sdk::str(fmt::format("warning[P207]: '{}' needs {} and '{}' {}: two OpenMP runtimes in one process are known to "
+                                     "crash or hang", c.manifest->name, mine, other->manifest->name, theirs)));
+  }
+  Library library = load_library(c, host_);
+  used_.push_back({&c, sha256_file(c.file)});
+  return loaded_.emplace(&c, Loaded{&c, std::move(library)}).first->second;
+}
+
+IFactory& Registry::factory(Kind kind, const std::string& name, const Position& at) {
+  const Candidate& c = find(kind, name, at);
+  const bool by_file = name.find('/') != std::string::npos;
+  for (IFactory* f : load(c).library.factories)
+    if (f->kind() == kind && (by_file || sdk::text(f->name()) == name)) return *f;
+  throw Error(ErrorKind::bug, fmt::format("'{}' lost its {}", c.manifest->name, name_of(kind)));
+}
+
+std::string Registry::version(Kind kind, const std::string& name) { return find(kind, name, {}).manifest->version; }
+
+std::string Registry::options_schema(Kind kind, const std::string& name, const Position& at) {
+  return sdk::text(factory(kind, name, at).options_schema());
+}
+
+ProbeResult Registry::probe(Kind kind, const std::string& name, const Position& at) {
+  auto result = sdk::sized<ProbeResult>();
+  host_.check(factory(kind, name, at).probe(&result), name, "probe this machine");
+  if (result.score == 0)
+    throw Error(ErrorKind::plugin, fmt::format("{} '{}' is not usable here: {}", name_of(kind), name,
+                                               result.reason[0] != '\0' ? result.reason : "it gave no reason"), "P401");
+  return result;
+}
+
+Owned<IObject> Registry::create_object(Kind kind, const std::string& name, const experiment::OptionList& options,
+                                       const Position& at) {
+  const AbiOptions abi(options, table_of(kind));
+  IObject* out = nullptr;
+  host_.check(factory(kind, name, at).create(abi.view(), &out), name, fmt::format("create the {}", name_of(kind)));
+  if (out == nullptr) throw Error(ErrorKind::plugin, fmt::format("{} '{}' created nothing and said ok", name_of(kind), name));
+  return Owned<IObject>(out);
+}
+
+void Registry::shutdown() {
+  for (auto& [candidate, l] : loaded_)
+    if (auto* f = std::exchange(l.library.shutdown, nullptr); f != nullptr) f();
+}
+
+}  // namespace convoy::plugin

@@ -1,0 +1,68 @@
+#include "plugin/search_path.hpp"
+
+#include "error.hpp"
+
+#include <fmt/format.h>
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <sstream>
+
+namespace convoy::plugin {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+[[noreturn]] void refuse(const fs::path& path, const std::string& why, const std::string& fix) {
+  throw Error(ErrorKind::plugin, fmt::format("refusing to load {}: {}", path.string(), why), "P104").note("fix", fix);
+}
+
+struct stat status_of(const fs::path& path) {
+  struct stat s {};
+  if (stat(path.c_str(), &s) != 0) refuse(path, "it cannot be examined", "check that it exists and may be read");
+  return s;
+}
+
+void check_one(const fs::path& path, const fs::path& part, bool is_parent) {
+  const struct stat s = status_of(part);
+  const std::string which = part == path ? "it" : part.string();
+  if (s.st_uid != 0 && s.st_uid != geteuid())
+    refuse(path, fmt::format("{} belongs to another user (uid {})", which, s.st_uid), "install a copy of your own");
+  const bool writable = (s.st_mode & (S_IWGRP | S_IWOTH)) != 0;
+  const bool kept_by_sticky = is_parent && (s.st_mode & S_ISVTX) != 0;
+  if (writable && !kept_by_sticky)
+    refuse(path, fmt::format("{} is writable by other users (mode {:04o})", which, s.st_mode & 07777),
+           fmt::format("chmod go-w {}, or install the plugin where only root and you can write", part.string()));
+}
+
+}  // namespace
+
+SearchPath make_search_path(const std::vector<std::string>& asked, const char* variable, const fs::path& program) {
+  SearchPath out;
+  for (const auto& folder : asked) out.folders.push_back(fs::absolute(folder).lexically_normal());
+  std::istringstream in(variable == nullptr ? "" : variable);
+  for (std::string entry; std::getline(in, entry, ':');) {
+    if (!entry.empty() && fs::path(entry).is_absolute())
+      out.folders.push_back(fs::path(entry).lexically_normal());
+    else
+      out.warnings.push_back(
+          fmt::format("warning[P103]: CONVOY_PLUGIN_PATH entry '{}' is not absolute and was ignored", entry));
+  }
+  std::error_code ec;
+  const fs::path real = fs::canonical(program, ec);
+  if (!ec) out.folders.push_back((real.parent_path() / ".." / "lib" / "convoy" / "plugins").lexically_normal());
+  return out;
+}
+
+void refuse_if_writable_by_others(const fs::path& path) {
+  check_one(path, path, false);
+  for (fs::path folder = path.parent_path();; folder = folder.parent_path()) {
+    // The folder that holds the file decides who may put another one there, sticky bit or not.
+    check_one(path, folder, folder != path.parent_path());
+    if (folder == folder.parent_path()) return;
+  }
+}
+
+}  // namespace convoy::plugin
