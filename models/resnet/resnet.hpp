@@ -12,8 +12,8 @@ namespace convoy::resnet {
 class Resnet final : public sdk::Model {
  public:
   static constexpr const char* schema =
-      "depth : int = 50 [18, 34, 50, 101, 152, 20, 32, 44, 56] # 18 to 152: ImageNet's; 20, 32, 44, 56: CIFAR's\n"
-      "version : string = \"v1.5\" [\"v1\", \"v1.5\", \"v2\"] # of the ImageNet depths; README.md of the model says more\n";
+      "depth : int = 50 # 18, 34, 50, 101, 152: ImageNet's; 20, 32, 44, 56: CIFAR's\n"
+      "version : string = \"v1.5\" [\"v1\"|\"v1.5\"|\"v2\"] # of the ImageNet depths\n";
 
   /// Errors: invalid where depth is unknown, or a CIFAR depth comes with another version than the default.
   explicit Resnet(const Options& o);

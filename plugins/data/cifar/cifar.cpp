@@ -6,8 +6,10 @@
 #include <convoy/sdk/file.hpp>
 #include <convoy/sdk/philox.hpp>
 
+#include <algorithm>
 #include <cstring>
 #include <filesystem>
+#include <vector>
 
 namespace convoy::cifar {
 namespace {
@@ -66,26 +68,14 @@ Found find(const std::string& path, const std::string& variant) {
   return {hundred ? &kCifar100 : &kCifar10, {{path}, {}}};
 }
 
-void put_or_default(const std::vector<double>& said, const char* key, const float (&otherwise)[3], float (&out)[4]) {
-  if (!said.empty() && said.size() != 3)
-    throw sdk::Error(Code::invalid, std::string(key) + " has " + std::to_string(said.size()) +
-                                        " values; one for each of 3 channels is needed");
-  for (std::size_t c = 0; c < 3; ++c) out[c] = said.empty() ? otherwise[c] : static_cast<float>(said[c]);
-}
-
 }  // namespace
 
 Cifar::Cifar(const Options& o)
     : path_(sdk::get(o, "path", "")),
-      variant_name_(sdk::get(o, "variant", "auto")),
-      crop_flip_(sdk::get(o, "crop_flip", true)),
-      mean_(sdk::get_reals(o, "mean")),
-      stdev_(sdk::get_reals(o, "stdev")) {
+      variant_name_(sdk::get(o, "variant", "auto")) {
   if (variant_name_ != "auto" && variant_name_ != "cifar10" && variant_name_ != "cifar100")
     throw sdk::Error(Code::invalid, "variant = \"" + variant_name_ +
                                         "\": known are \"auto\", \"cifar10\" and \"cifar100\"");
-  for (double s : stdev_)
-    if (!(s > 0)) throw sdk::Error(Code::invalid, "stdev must be above 0");
 }
 
 DatasetInfo Cifar::prepare(const ModelSpec&, const ModelSpec&) {
@@ -103,15 +93,15 @@ DatasetInfo Cifar::prepare(const ModelSpec&, const ModelSpec&) {
   d.dtype = DType::u8;
   d.train = train_->count();
   d.eval = eval_->count();
-  put_or_default(mean_, "mean", found.variant->mean, d.mean);
-  put_or_default(stdev_, "stdev", found.variant->stdev, d.stdev);
+  std::copy_n(found.variant->mean, 3, d.mean);
+  std::copy_n(found.variant->stdev, 3, d.stdev);
   return d;
 }
 
 int32_t Cifar::load(const sdk::Sample& s, void* image) const {
   const Records& records = of(s.split);
   auto* out = static_cast<unsigned char*>(image);
-  if (s.augment && crop_flip_ && s.split == Split::train) {
+  if (s.augment && s.split == Split::train) {
     sdk::Random random(s.seed, sdk::RandomUse::augment, static_cast<uint32_t>(s.epoch), s.index);
     crop_and_flip(records.pixels(s.index), out, random);
   } else {

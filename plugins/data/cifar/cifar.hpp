@@ -1,4 +1,5 @@
-// The data plugin `cifar`: CIFAR-10 and CIFAR-100, binary version. All pictures are held in memory.
+// The data plugin `cifar`: CIFAR-10 and CIFAR-100, binary version. All pictures are held in memory; augmentation is
+// crop_flip.hpp's.
 // Not the Python version (pickles are never read).
 #pragma once
 
@@ -8,7 +9,6 @@
 
 #include <memory>
 #include <string>
-#include <vector>
 
 namespace convoy::cifar {
 
@@ -17,10 +17,7 @@ class Cifar final : public sdk::Dataset {
   static constexpr const char* schema =
       "path : string # folder with data_batch_1.bin ... data_batch_5.bin (those that exist) and test_batch.bin, or "
       "with train.bin and test.bin (CIFAR-100); or one such file, for training\n"
-      "variant : string = \"auto\" [\"auto\", \"cifar10\", \"cifar100\"] # auto: by the names of the files\n"
-      "crop_flip : bool = true # augment training pictures: crop from a 4 pixel border, mirror\n"
-      "mean : [float] = [] # of each channel, 0..255; empty: the variant's\n"
-      "stdev : [float] = [] # likewise\n";
+      "variant : string = \"auto\" [\"auto\"|\"cifar10\"|\"cifar100\"] # auto: by the names of the files\n";
 
   /// Opens nothing yet.
   explicit Cifar(const Options& o);
@@ -34,8 +31,6 @@ class Cifar final : public sdk::Dataset {
 
   std::string path_;
   std::string variant_name_;
-  bool crop_flip_;
-  std::vector<double> mean_, stdev_;
   std::unique_ptr<Records> train_, eval_;
 };
 

@@ -28,9 +28,7 @@ class Idx final : public sdk::Dataset {
       "train_images : string = \"\" # a file of its own, instead of the one in path\n"
       "train_labels : string = \"\"\n"
       "eval_images : string = \"\"\n"
-      "eval_labels : string = \"\"\n"
-      "mean : float = 33.3184 # of pixels, 0..255; the default is that of MNIST's 60,000 training pictures\n"
-      "stdev : float = 78.5675 # likewise\n";
+      "eval_labels : string = \"\"\n";
 
   /// Opens nothing yet.
   explicit Idx(const Options& o);
@@ -48,8 +46,6 @@ class Idx final : public sdk::Dataset {
   std::string path_;
   std::string train_images_, train_labels_;
   std::string eval_images_, eval_labels_;
-  float mean_;
-  float stdev_;
   LabelledPictures train_, eval_;
 };
 

@@ -15,7 +15,7 @@ class Synthetic final : public sdk::Dataset {
   static constexpr const char* schema =
       "train : int = 50000 [0..] # training samples\n"
       "eval : int = 10000 [0..] # evaluation samples\n"
-      "dtype : string = \"f32\" [\"f32\", \"u8\"] # f32: uniform, mean 0, variance 1; u8: 0..255, normalised on "
+      "dtype : string = \"f32\" [\"f32\"|\"u8\"] # f32: uniform, mean 0, variance 1; u8: 0..255, normalised on "
       "the device\n";
 
   explicit Synthetic(const Options& o);
