@@ -1,0 +1,83 @@
+#include "runner/probe_child.hpp"
+
+#include "error.hpp"
+
+#include <fmt/format.h>
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+namespace convoy::runner {
+
+namespace {
+
+constexpr std::size_t kLongestAnswer = 1 << 20;  // bytes; a plugin that prints more is not answering
+
+[[noreturn]] void become_child(const std::filesystem::path& program, const std::filesystem::path& file, int out) {
+  const rlimit no_core{0, 0};
+  setrlimit(RLIMIT_CORE, &no_core);
+  dup2(out, STDOUT_FILENO);
+  const int null = open("/dev/null", O_RDWR);
+  dup2(null, STDIN_FILENO);
+  dup2(null, STDERR_FILENO);
+  execl(program.c_str(), program.c_str(), "plugins", "--probe-one", file.c_str(), static_cast<char*>(nullptr));
+  _exit(127);
+}
+
+/// Reads until the end, or the deadline: false.
+bool read_answer(int fd, std::chrono::milliseconds limit, std::string& out) {
+  const auto deadline = std::chrono::steady_clock::now() + limit;
+  for (;;) {
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
+    pollfd p{fd, POLLIN, 0};
+    const int ready = left.count() > 0 ? poll(&p, 1, static_cast<int>(left.count())) : 0;
+    if (ready < 0 && errno == EINTR) continue;
+    if (ready <= 0) return false;
+    char piece[4096];
+    const ssize_t n = read(fd, piece, sizeof piece);
+    if (n == 0) return true;
+    if (n < 0 || out.size() > kLongestAnswer) return false;
+    out.append(piece, static_cast<std::size_t>(n));
+  }
+}
+
+std::string signal_name(int signal) {
+  const char* abbreviation = sigabbrev_np(signal);
+  return abbreviation == nullptr ? fmt::format("signal {}", signal) : fmt::format("SIG{}", abbreviation);
+}
+
+}  // namespace
+
+ProbeOutcome probe_in_child(const std::filesystem::path& program, const std::filesystem::path& file, std::chrono::milliseconds limit) {
+  int pipe_ends[2];
+  if (pipe2(pipe_ends, O_CLOEXEC) != 0) throw Error(ErrorKind::plugin, fmt::format("cannot probe: {}", std::strerror(errno)));
+  const pid_t child = fork();
+  if (child < 0) throw Error(ErrorKind::plugin, fmt::format("cannot probe: {}", std::strerror(errno)));
+  if (child == 0) become_child(program, file, pipe_ends[1]);
+  close(pipe_ends[1]);
+  ProbeOutcome out;
+  const bool ended = read_answer(pipe_ends[0], limit, out.json);
+  close(pipe_ends[0]);
+  if (!ended) kill(child, SIGKILL);
+  int status = 0;
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {}
+  if (!ended) {
+    out.failure = fmt::format("no answer within {:.0f} s", std::chrono::duration<double>(limit).count());
+  } else if (WIFSIGNALED(status)) {
+    out.failure = fmt::format("crashed: {} while it was loaded or probed", signal_name(WTERMSIG(status)));
+  } else if (out.json.empty()) {
+    out.failure = fmt::format("ended with exit code {} and said nothing", WEXITSTATUS(status));
+  } else {
+    out.answered = true;
+  }
+  return out;
+}
+
+}  // namespace convoy::runner

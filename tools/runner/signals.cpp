@@ -1,0 +1,27 @@
+#include "runner/signals.hpp"
+
+#include <csignal>
+
+namespace convoy::runner {
+
+namespace {
+
+std::atomic<bool> stop_requested{false};
+static_assert(std::atomic<bool>::is_always_lock_free, "a signal handler may touch it");
+
+extern "C" void request_stop(int signal) {
+  stop_requested.store(true);
+  if (signal == SIGINT) std::signal(SIGINT, SIG_DFL);
+}
+
+}  // namespace
+
+const std::atomic<bool>& stop_on_signals() {
+  struct sigaction action {};
+  action.sa_handler = request_stop;
+  action.sa_flags = SA_RESTART;
+  for (int signal : {SIGINT, SIGTERM, SIGUSR1}) sigaction(signal, &action, nullptr);
+  return stop_requested;
+}
+
+}  // namespace convoy::runner
