@@ -33,7 +33,7 @@ std::map<uint64_t, int> seen(uint64_t samples, uint64_t batch, uint32_t world, u
 TEST_SUITE("sampler") {
   TEST_CASE("every sample comes once an epoch for any world size that divides it") {
     for (uint32_t world : {1u, 2u, 3u}) {
-      const auto counts = seen(36, 4, world, 36 / (4 * world), Remainder::roll_over);
+      const auto counts = seen(36, 6, world, 36 / (6 * world), Remainder::roll_over);
       CHECK(counts.size() == 36);
       for (const auto& [sample, n] : counts) CHECK(n == 1);
     }

@@ -1,0 +1,70 @@
+// Softmax cross-entropy with counters, and its gradient. Samples with a negative label do not count anywhere.
+#include "kernels.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace convoy::reference {
+
+namespace {
+
+int64_t counted(const int32_t* labels, int64_t n) {
+  return std::count_if(labels, labels + n, [](int32_t l) { return l >= 0; });
+}
+
+/// Classes that come before the label: a larger logit, or an equal one of a lower index. All of them where it is NaN.
+int64_t rank_of(const Scalar* row, int64_t classes, int64_t label) {
+  if (row[label] != row[label]) return classes;
+  int64_t before = 0;
+  for (int64_t k = 0; k < classes; ++k) before += row[k] > row[label] || (row[k] == row[label] && k < label) ? 1 : 0;
+  return before;
+}
+
+void forward(const KernelArgs& a) {
+  const int64_t N = a.node.in[0].dims[0], K = a.node.in[0].dims[1];
+  const double s = a.node.attrs<SoftmaxXentAttrs>().label_smoothing;
+  const auto* labels = a.in<int32_t>(1);
+  double loss = 0;
+  int32_t top1 = 0, top5 = 0;
+  for (int64_t n = 0; n < N; ++n) {
+    const Scalar* row = a.in<Scalar>(0) + n * K;
+    const double largest = *std::max_element(row, row + K);
+    double sum = 0;
+    for (int64_t k = 0; k < K; ++k) sum += std::exp(static_cast<double>(row[k]) - largest);
+    const double log_sum = largest + std::log(sum);
+    double sample = 0;
+    for (int64_t k = 0; k < K; ++k) {
+      const double log_p = static_cast<double>(row[k]) - log_sum;
+      a.out<Scalar>(1)[n * K + k] = static_cast<Scalar>(std::exp(log_p));
+      const double target = (labels[n] == k ? 1 - s : 0) + s / static_cast<double>(K);
+      if (target > 0) sample -= target * log_p;
+    }
+    if (labels[n] < 0) continue;
+    loss += sample;
+    const int64_t rank = rank_of(row, K, labels[n]);
+    top1 += rank < 1 ? 1 : 0;
+    top5 += rank < 5 ? 1 : 0;
+  }
+  *a.out<Scalar>(0) = static_cast<Scalar>(loss / static_cast<double>(std::max<int64_t>(1, counted(labels, N))));
+  *a.out<int32_t>(2) = top1;
+  *a.out<int32_t>(3) = top5;
+}
+
+void grad(const KernelArgs& a) {
+  const int64_t N = a.node.in[0].dims[0], K = a.node.in[0].dims[1];
+  const double s = a.node.attrs<SoftmaxXentAttrs>().label_smoothing;
+  const auto* labels = a.in<int32_t>(1);
+  const double factor = static_cast<double>(*a.in<Scalar>(2)) / static_cast<double>(std::max<int64_t>(1, counted(labels, N)));
+  for (int64_t n = 0; n < N; ++n)
+    for (int64_t k = 0; k < K; ++k) {
+      const double target = (labels[n] == k ? 1 - s : 0) + s / static_cast<double>(K);
+      const double d = labels[n] < 0 ? 0 : factor * (static_cast<double>(a.in<Scalar>(0)[n * K + k]) - target);
+      a.out<Scalar>(0)[n * K + k] = static_cast<Scalar>(d);
+    }
+}
+
+}  // namespace
+
+sdk::KernelTable softmax_xent_kernels() { return {{Op::softmax_xent, forward}, {Op::softmax_xent_grad, grad}}; }
+
+}  // namespace convoy::reference
