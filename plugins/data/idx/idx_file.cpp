@@ -35,6 +35,8 @@ class Source {
   uint64_t most() const {
     return gunzip_ ? bytes_.size() * kDeflateRatio + kMaxTinyBytes : bytes_.size();
   }
+  /// "5016 bytes", of the file as it is stored.
+  std::string size() const { return std::to_string(bytes_.size()) + (gunzip_ ? " packed bytes" : " bytes"); }
 
  private:
   std::string path_;
@@ -80,15 +82,15 @@ std::vector<uint32_t> read_header(Source& source, const std::string& path, uint3
 }
 
 /// Product of `dims`, refused before it can overflow or exceed what the file can hold.
-uint64_t count_values(const std::vector<uint32_t>& dims, const std::string& path, uint64_t most) {
+uint64_t count_values(const std::vector<uint32_t>& dims, const std::string& path, const Source& source) {
   uint64_t n = 1;
   for (uint32_t d : dims) {
     if (d != 0 && n > std::numeric_limits<uint64_t>::max() / d) sdk::bad_file(path, "its header's sizes overflow");
     n *= d;
   }
-  if (n > most)
-    sdk::bad_file(path, "cut short: its header promises " + std::to_string(n) + " bytes of data, which a file of " +
-                            "this size cannot hold");
+  if (n > source.most())
+    sdk::bad_file(path, "cut short: its header promises " + std::to_string(n) + " bytes of data, the whole file has " +
+                            source.size());
   return n;
 }
 
@@ -98,7 +100,7 @@ IdxFile read_idx(const std::string& path, uint32_t rank) {
   Source source(path);
   IdxFile out;
   out.dims = read_header(source, path, rank);
-  const uint64_t n = count_values(out.dims, path, source.most());
+  const uint64_t n = count_values(out.dims, path, source);
   out.values.resize(static_cast<std::size_t>(n));
   const std::size_t got = source.take(out.values.data(), out.values.size());
   if (got < n)

@@ -155,8 +155,8 @@ TEST_SUITE("data/idx") {
         o.set("path", cut);
       else
         o.set("train_images", cut).set("train_labels", labels);
-      CHECK(refusal(host, o) == cut + ": cut short: its header promises 78400 bytes of data, which a file of this "
-                                      "size cannot hold");
+      CHECK(refusal(host, o) == cut + ": cut short: its header promises 78400 bytes of data, the whole file "
+                                      "has 5016 bytes");
     }
     PluginOptions wrong;
     wrong.set("path", magic);
