@@ -7,15 +7,14 @@
 #include <convoy/abi.hpp>
 
 #include <cstdint>
-#include <map>
-#include <stdexcept>
 #include <vector>
 
 namespace convoy::reference {
 
 static_assert(sizeof(Scalar) == sizeof(double), "build this with CONVOY_REFERENCE_SCALAR=double");
 
-/// Borrows the graph. f32 values are doubles here, other types are themselves.
+/// Borrows the graph. f32 values are doubles here, other types are themselves; all begin as zeros.
+/// Values that are alias_of another share its memory, as on a device. Errors: sdk::Error, what a kernel refuses.
 class Interpreter {
  public:
   explicit Interpreter(const GraphView& g) : graph_(g), values_(g.tensors.n) {
@@ -58,13 +57,12 @@ class Interpreter {
   void run_node(uint32_t i) {
     const NodeDesc& n = graph_.nodes[i];
     if (n.phase == Phase::marker) return;
-    const sdk::Kernel* k = sdk::find_kernel(kernels(), n.op);
-    if (k == nullptr) throw std::runtime_error("no kernel for node " + sdk::text(n.name));
+    const sdk::PreparedKernel kernel(kernels(), graph_, i);
     std::vector<Binding> io;
     for (uint32_t e = 0; e < n.n_in; ++e) io.push_back(bind(graph_.edges.p[n.first_in + e]));
     for (uint32_t e = 0; e < n.n_out; ++e) io.push_back(bind(graph_.edges.p[n.first_out + e]));
-    const sdk::NodeView view(graph_, i);
-    k->run({view, io.data()});
+    std::vector<uint64_t> workspace(kernel.workspace() / sizeof(uint64_t) + 1);
+    kernel.run(io.data(), workspace.data());
   }
 
   Binding bind(Value v) { return {v, 0, v == kNoValue ? nullptr : static_cast<void*>(values_[home(v)].data())}; }

@@ -6,7 +6,8 @@ namespace convoy::reference {
 class ReferenceDevice final : public sdk::KernelDevice {
  public:
   static constexpr const char* schema = "";
-  explicit ReferenceDevice(const Options& o) : KernelDevice(kernels(), static_cast<uint32_t>(sdk::get(o, "ordinal", 0))) {}
+  explicit ReferenceDevice(const Options& o)
+      : KernelDevice(kernels(), static_cast<uint32_t>(sdk::get(o, "ordinal", 0))) {}
 };
 
 }  // namespace convoy::reference

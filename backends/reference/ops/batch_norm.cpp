@@ -1,4 +1,7 @@
-// Batch normalisation with batch and with running statistics, and its gradient. Ioffe and Szegedy 2015, section 3.
+// Batch normalisation with batch and with running statistics, and its gradient: Ioffe and Szegedy 2015, section 3;
+// running variance unbiased and eps inside the root as in PyTorch. The moments take two passes.
+//   y = gamma (x - mean) / sqrt(var + eps) + beta; with n = N H W and xh = (x - mean) inv_std,
+//   dbeta = sum dy; dgamma = sum dy xh; dx = gamma inv_std (dy - dbeta / n - xh dgamma / n)
 #include "kernels.hpp"
 
 #include <cmath>
@@ -22,7 +25,8 @@ struct Shape {
 void normalise(const KernelArgs& a, const Shape& d, int64_t c, double mean, double inv_std) {
   const double gamma = a.in<Scalar>(1)[c], beta = a.in<Scalar>(2)[c];
   d.each(c, [&](int64_t i) {
-    a.out<Scalar>(0)[i] = static_cast<Scalar>((static_cast<double>(a.in<Scalar>(0)[i]) - mean) * inv_std * gamma + beta);
+    const double off = static_cast<double>(a.in<Scalar>(0)[i]) - mean;
+    a.out<Scalar>(0)[i] = static_cast<Scalar>(off * inv_std * gamma + beta);
   });
 }
 
@@ -52,7 +56,8 @@ void infer(const KernelArgs& a) {
   const Shape d(a.node.in[0].dims);
   const double eps = a.node.attrs<BatchNormAttrs>().eps;
   for (int64_t c = 0; c < d.C; ++c)
-    normalise(a, d, c, static_cast<double>(a.in<Scalar>(3)[c]), 1 / std::sqrt(static_cast<double>(a.in<Scalar>(4)[c]) + eps));
+    normalise(a, d, c, static_cast<double>(a.in<Scalar>(3)[c]),
+              1 / std::sqrt(static_cast<double>(a.in<Scalar>(4)[c]) + eps));
 }
 
 void grad(const KernelArgs& a) {
@@ -68,7 +73,8 @@ void grad(const KernelArgs& a) {
     });
     d.each(c, [&](int64_t i) {
       const double xh = (static_cast<double>(x[i]) - mean) * inv_std;
-      a.out<Scalar>(0)[i] = static_cast<Scalar>(gamma * inv_std * (static_cast<double>(dy[i]) - dbeta / count - xh * dgamma / count));
+      const double centred = static_cast<double>(dy[i]) - dbeta / count - xh * dgamma / count;
+      a.out<Scalar>(0)[i] = static_cast<Scalar>(gamma * inv_std * centred);
     });
     a.out<Scalar>(1)[c] = static_cast<Scalar>(dgamma);
     a.out<Scalar>(2)[c] = static_cast<Scalar>(dbeta);

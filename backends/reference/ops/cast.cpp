@@ -1,4 +1,5 @@
-// cast, cast_copy, image_normalize and fill: element by element.
+// Element by element: cast and cast_copy change the type as C++ does (floats to integers towards zero),
+// image_normalize gives (x - mean[c]) / stdev[c], fill a constant.
 #include "kernels.hpp"
 
 #include <algorithm>
@@ -45,7 +46,8 @@ void normalize(const KernelArgs& a) {
     const int64_t n = a.node.in[0].elements();
     for (int64_t i = 0; i < n; ++i) {
       const int64_t c = i / area % d[1];
-      a.out<Scalar>(0)[i] = static_cast<Scalar>((static_cast<double>(x[i]) - static_cast<double>(attrs.mean[c])) / static_cast<double>(attrs.stdev[c]));
+      a.out<Scalar>(0)[i] = static_cast<Scalar>((static_cast<double>(x[i]) - static_cast<double>(attrs.mean[c])) /
+                                                static_cast<double>(attrs.stdev[c]));
     }
   });
 }
@@ -62,10 +64,19 @@ void fill(const KernelArgs& a) {
   }
 }
 
+/// Images of u8 or f32; what comes out is f32.
+std::string refuse_normalize(const NodeView& n) {
+  if (!n.in.empty() && n.in[0].dtype == DType::u8) return f32_but(n, {{false, 0, DType::u8}});
+  return sdk::f32_only(n);
+}
+
 }  // namespace
 
 sdk::KernelTable cast_kernels() {
-  return {{Op::cast, cast}, {Op::cast_copy, cast}, {Op::image_normalize, normalize}, {Op::fill, fill}};
+  return {{Op::cast, cast, no_16_bit},
+          {Op::cast_copy, cast, no_16_bit},
+          {Op::image_normalize, normalize, refuse_normalize},
+          {Op::fill, fill, no_16_bit}};
 }
 
 }  // namespace convoy::reference

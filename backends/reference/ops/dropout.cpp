@@ -1,9 +1,8 @@
-// Dropout by counter: the same numbers for the same step and sample, forward and backward, on any device.
+// dropout: y = x / (1 - p) where kept, else 0; dropout_grad the same of dy. Whether an element is kept is drawn by
+// counter (Philox, see convoy/ops.hpp): the same for the same step and sample, forward and backward, on any device.
 #include "kernels.hpp"
 
 #include <convoy/sdk/philox.hpp>
-
-#include <cmath>
 
 namespace convoy::reference {
 
@@ -19,15 +18,18 @@ void apply(const KernelArgs& a) {
   const auto scale = static_cast<Scalar>(1 / (1 - attrs.p));
   for (int64_t n = 0; n < samples; ++n)
     for (int64_t e = 0; e < each; ++e) {
-      const auto words = sdk::philox4x32({static_cast<uint32_t>(e / 4), static_cast<uint32_t>(rng[2] + n),
-                                          static_cast<uint32_t>(rng[1]), attrs.stream}, static_cast<uint64_t>(rng[0]));
+      const sdk::PhiloxWords counter{static_cast<uint32_t>(e / 4), static_cast<uint32_t>(rng[2] + n),
+                                     static_cast<uint32_t>(rng[1]), attrs.stream};
+      const auto words = sdk::philox4x32(counter, static_cast<uint64_t>(rng[0]));
       const bool keep = words[static_cast<std::size_t>(e % 4)] >= threshold;
       a.out<Scalar>(0)[n * each + e] = keep ? a.in<Scalar>(0)[n * each + e] * scale : Scalar{0};
     }
 }
 
+std::string refuse(const NodeView& n) { return f32_but(n, {{false, 1, DType::i64}}); }
+
 }  // namespace
 
-sdk::KernelTable dropout_kernels() { return {{Op::dropout, apply}, {Op::dropout_grad, apply}}; }
+sdk::KernelTable dropout_kernels() { return {{Op::dropout, apply, refuse}, {Op::dropout_grad, apply, refuse}}; }
 
 }  // namespace convoy::reference

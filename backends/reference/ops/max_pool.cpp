@@ -1,4 +1,5 @@
-// max_pool: the largest element of each window; its gradient goes to the first of them in row-major order.
+// max_pool: y = the largest element of the window, padding left out; dx gives dy to the first of them in row-major
+// order. Windows: convoy/ops.hpp, the rule of PyTorch and MXNet.
 #include "kernels.hpp"
 #include "pool_window.hpp"
 
@@ -21,7 +22,8 @@ int64_t first_maximum(const Scalar* plane, int64_t width, const PoolSpan& rows, 
 
 void forward(const KernelArgs& a) {
   const auto& x = a.node.in[0].dims;
-  for_each_window(a.node.attrs<PoolAttrs>(), x, a.node.out[0].dims, [&](int64_t plane, int64_t y, const PoolSpan& rows, const PoolSpan& cols) {
+  for_each_window(a.node.attrs<PoolAttrs>(), x, a.node.out[0].dims,
+                  [&](int64_t plane, int64_t y, const PoolSpan& rows, const PoolSpan& cols) {
     a.out<Scalar>(0)[y] = a.in<Scalar>(0)[plane + first_maximum(a.in<Scalar>(0) + plane, x[3], rows, cols)];
   });
 }
@@ -29,7 +31,8 @@ void forward(const KernelArgs& a) {
 void grad(const KernelArgs& a) {
   const auto& x = a.node.in[1].dims;
   std::fill_n(a.out<Scalar>(0), a.node.in[1].elements(), Scalar{0});
-  for_each_window(a.node.attrs<PoolAttrs>(), x, a.node.in[0].dims, [&](int64_t plane, int64_t y, const PoolSpan& rows, const PoolSpan& cols) {
+  for_each_window(a.node.attrs<PoolAttrs>(), x, a.node.in[0].dims,
+                  [&](int64_t plane, int64_t y, const PoolSpan& rows, const PoolSpan& cols) {
     a.out<Scalar>(0)[plane + first_maximum(a.in<Scalar>(1) + plane, x[3], rows, cols)] += a.in<Scalar>(0)[y];
   });
 }

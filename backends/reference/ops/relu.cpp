@@ -1,4 +1,4 @@
-// relu: max(x, 0); its gradient passes where the output is positive.
+// relu: y = max(x, 0); dx = dy where y > 0, else 0.
 #include "kernels.hpp"
 
 namespace convoy::reference {

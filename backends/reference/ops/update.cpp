@@ -1,4 +1,11 @@
-// Update rules, element by element; formulas and sources stand in convoy/ops.hpp.
+// Update rules, PyTorch 2's conventions, each element computed in double and rounded once. In place: an output may be
+// the memory of the input that it updates, so each element is read before it is written.
+//   sgd      g = grad + wd p; b = mom b + (1 - damp) g; p -= lr (nesterov ? g + mom b : b)      Sutskever 2013
+//   lars     b = mom b + local lr (grad + wd p); p -= b; local = trust |p| / (|grad| + wd |p| + eps)   You 2017
+//   rmsprop  v = alpha v + (1 - alpha) g^2; d = g / (sqrt(v) + eps); b = mom b + d; p -= lr b
+//   adamw    Loshchilov and Hutter 2019, with decoupled decay
+//   ema      shadow = decay shadow + (1 - decay) p
+//   unscale_check  1 / scale, less where the gradients' norm is above clip_norm, 0 where one is not finite
 #include "kernels.hpp"
 
 #include <cmath>
@@ -36,7 +43,8 @@ void lars(const KernelArgs& a) {
   const double local = p_norm > 0 && g_norm > 0 ? o.trust * p_norm / (g_norm + o.weight_decay * p_norm + o.eps) : 1;
   for (int64_t i = 0; i < n; ++i) {
     const double p = a.in<Scalar>(0)[i];
-    const double b = o.momentum * static_cast<double>(a.in<Scalar>(2)[i]) + local * lr * (static_cast<double>(a.in<Scalar>(1)[i]) + o.weight_decay * p);
+    const double g = static_cast<double>(a.in<Scalar>(1)[i]) + o.weight_decay * p;
+    const double b = o.momentum * static_cast<double>(a.in<Scalar>(2)[i]) + local * lr * g;
     a.out<Scalar>(1)[i] = static_cast<Scalar>(b);
     a.out<Scalar>(0)[i] = static_cast<Scalar>(p - b);
   }
@@ -79,7 +87,8 @@ void ema(const KernelArgs& a) {
   const double decay = a.node.attrs<EmaAttrs>().decay;
   const int64_t n = a.node.in[0].elements();
   for (int64_t i = 0; i < n; ++i)
-    a.out<Scalar>(0)[i] = static_cast<Scalar>(decay * static_cast<double>(a.in<Scalar>(0)[i]) + (1 - decay) * static_cast<double>(a.in<Scalar>(1)[i]));
+    a.out<Scalar>(0)[i] = static_cast<Scalar>(decay * static_cast<double>(a.in<Scalar>(0)[i]) +
+                                              (1 - decay) * static_cast<double>(a.in<Scalar>(1)[i]));
 }
 
 void unscale_check(const KernelArgs& a) {
@@ -100,10 +109,13 @@ void unscale_check(const KernelArgs& a) {
   *a.out<Scalar>(1) = finite ? static_cast<Scalar>(clipped / scale) : Scalar{0};
 }
 
+std::string refuse_check(const NodeView& n) { return f32_but(n, {{true, 0, DType::i32}}); }
+
 }  // namespace
 
 sdk::KernelTable update_kernels() {
-  return {{Op::sgd, sgd}, {Op::lars, lars}, {Op::rmsprop, rmsprop}, {Op::adamw, adamw}, {Op::ema, ema}, {Op::unscale_check, unscale_check}};
+  return {{Op::sgd, sgd},     {Op::lars, lars}, {Op::rmsprop, rmsprop},
+          {Op::adamw, adamw}, {Op::ema, ema},   {Op::unscale_check, unscale_check, refuse_check}};
 }
 
 }  // namespace convoy::reference

@@ -3,14 +3,15 @@
 #pragma once
 
 #include <convoy/sdk/plugin.hpp>
+#include <convoy/sdk/vector_ops.hpp>
 
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <string>
-#include <thread>
 
 #include <unistd.h>
 
@@ -24,7 +25,7 @@ inline std::string cpu_name() {
     while (std::fgets(line, sizeof line, in) != nullptr)
       if (std::strncmp(line, "model name", 10) == 0) {
         const char* colon = std::strchr(line, ':');
-        if (colon != nullptr) name = std::string(colon + 2, std::strcspn(colon + 2, "\n"));
+        if (colon != nullptr && colon[1] == ' ') name = std::string(colon + 2, std::strcspn(colon + 2, "\n"));
         break;
       }
     std::fclose(in);
@@ -32,44 +33,32 @@ inline std::string cpu_name() {
   return name;
 }
 
-/// Facet convoy.vector.1 over host memory.
-class HostVectorOps : public IVectorOps {
- public:
-  Code add(Stream, const Buffer& dst, uint64_t dst_off, const Buffer& src, uint64_t src_off, uint64_t count,
-           DType t) noexcept override {
-    return guard("add", [&] {
-      need_f32(t);
-      float* d = at(dst, dst_off);
-      const float* s = at(src, src_off);
-      for (uint64_t i = 0; i < count; ++i) d[i] += s[i];
-    });
-  }
-  Code scale(Stream, const Buffer& b, uint64_t off, uint64_t count, DType t, double k) noexcept override {
-    return guard("scale", [&] {
-      need_f32(t);
-      float* d = at(b, off);
-      for (uint64_t i = 0; i < count; ++i) d[i] = static_cast<float>(d[i] * k);
-    });
-  }
-  Code cast(Stream, const Buffer& dst, uint64_t dst_off, DType to, const Buffer& src, uint64_t src_off, DType from,
-            uint64_t count) noexcept override {
-    return guard("cast", [&] {
-      need_f32(to);
-      need_f32(from);
-      std::memmove(at(dst, dst_off), at(src, src_off), count * sizeof(float));
-    });
-  }
-  void* query(const char* id) noexcept override {
-    return std::strcmp(id, IVectorOps::id) == 0 ? static_cast<IVectorOps*>(this) : nullptr;
-  }
-  void destroy() noexcept override {}  // a part of its device
+/// Bytes of memory of this machine: all of it, and what is free now. 0 = unknown.
+inline uint64_t host_bytes(bool free_only) {
+  const long pages = sysconf(free_only ? _SC_AVPHYS_PAGES : _SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+  return pages > 0 && page > 0 ? static_cast<uint64_t>(pages) * static_cast<uint64_t>(page) : 0;
+}
 
- private:
-  static void need_f32(DType t) {
-    if (t != DType::f32) throw Error(Code::unsupported, "only f32");
-  }
-  static float* at(const Buffer& b, uint64_t off) { return reinterpret_cast<float*>(static_cast<char*>(b.ptr) + off); }
-};
+/// `bytes` of host memory at a multiple of `align`, at least a cache line. Owns: the caller, std::free().
+/// Errors: invalid alignment; out_of_memory, also for more than the machine has, which the system might promise.
+inline void* host_alloc(uint64_t bytes, uint64_t align) {
+  if (align == 0 || align > 4096 || (align & (align - 1)) != 0)
+    throw Error(Code::invalid, "alignment " + std::to_string(align) + " is not a power of two up to 4096");
+  const uint64_t unit = align < 64 ? 64 : align, all = host_bytes(false);
+  if (bytes > (all != 0 ? all : UINT64_MAX / 2))
+    throw Error(Code::out_of_memory, std::to_string(bytes) + " bytes of host memory asked for, the machine has " + std::to_string(all));
+  void* p = std::aligned_alloc(unit, bytes == 0 ? unit : (bytes + unit - 1) / unit * unit);
+  if (p == nullptr) throw Error(Code::out_of_memory, std::to_string(bytes) + " bytes of host memory are not to be had");
+  return p;
+}
+
+/// Copies a record of the border into one that its reader may have made shorter (struct_size; 0 = as long as here).
+template <class T>
+void fill_record(T* out, T value) {
+  const uint32_t room = out->struct_size != 0 && out->struct_size < sizeof(T) ? out->struct_size : sizeof(T);
+  value.struct_size = room;
+  std::memcpy(out, &value, room);
+}
 
 /// Threads: any. Override query() to offer more, and call this one last.
 class HostDevice : public IDevice {
@@ -83,33 +72,24 @@ class HostDevice : public IDevice {
   }
   void destroy() noexcept override { delete this; }
 
+  /// f32 and the integers that feed it.
   Code info(DeviceInfo* out) noexcept override {
     return guard("info", [&] {
-      DeviceInfo i{};
-      i.struct_size = sizeof i;
+      auto i = sized<DeviceInfo>();
       i.ordinal = ordinal_;
       copy_text(i.name, cpu_name());
-      const auto page = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
-      i.total_bytes = static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * page;
-      i.free_bytes = static_cast<uint64_t>(sysconf(_SC_AVPHYS_PAGES)) * page;
-      i.dtypes = 1u << static_cast<uint32_t>(DType::f32);
+      i.total_bytes = host_bytes(false);
+      i.free_bytes = host_bytes(true);
+      for (DType t : {DType::f32, DType::u8, DType::i32, DType::i64}) i.dtypes |= 1u << static_cast<uint32_t>(t);
       i.mem_kinds = static_cast<uint32_t>(Mem::host);
-      const uint64_t room = out->struct_size != 0 ? out->struct_size : sizeof i;
-      std::memcpy(out, &i, room < sizeof i ? room : sizeof i);
+      fill_record(out, i);
     });
   }
 
   Code alloc(uint64_t bytes, uint64_t align, Mem m, Buffer* out) noexcept override {
     return guard("alloc", [&] {
       if (m != Mem::host) throw Error(Code::unsupported, "this device has host memory only");
-      if (align == 0 || align > 4096 || (align & (align - 1)) != 0)
-        throw Error(Code::invalid, "alignment " + std::to_string(align) + " is no power of two up to 4096");
-      const uint64_t unit = align < 64 ? 64 : align;  // a cache line at least
-      if (bytes > UINT64_MAX - unit) throw Error(Code::out_of_memory, "no machine has that much memory");
-      const uint64_t size = bytes == 0 ? unit : (bytes + unit - 1) / unit * unit;
-      void* p = std::aligned_alloc(unit, size);
-      if (p == nullptr) throw Error(Code::out_of_memory, std::to_string(bytes) + " bytes of host memory are not to be had");
-      *out = {p, bytes, 0, ordinal_, Mem::host};
+      *out = {host_alloc(bytes, align), bytes, 0, ordinal_, Mem::host};
     });
   }
   void free(const Buffer& b) noexcept override { std::free(b.ptr); }
@@ -124,32 +104,35 @@ class HostDevice : public IDevice {
   }
   void event_free(Event e) noexcept override { delete moment(e); }
   Code record(Event e, Stream) noexcept override {
-    moment(e)->at = std::chrono::steady_clock::now();
+    moment(e)->at.store(std::chrono::steady_clock::now(), std::memory_order_relaxed);
     return Code::ok;
   }
   Code wait(Stream, Event) noexcept override { return Code::ok; }
   Code done(Event) noexcept override { return Code::ok; }
   Code sync(Event, uint32_t) noexcept override { return Code::ok; }
   Code elapsed_us(Event a, Event b, double* us) noexcept override {
-    *us = std::chrono::duration<double, std::micro>(moment(b)->at - moment(a)->at).count();
+    *us = std::chrono::duration<double, std::micro>(moment(b)->at.load() - moment(a)->at.load()).count();
     return Code::ok;
   }
   Code copy(Stream, const Buffer& dst, uint64_t dst_off, const Buffer& src, uint64_t src_off,
             uint64_t n) noexcept override {
-    std::memmove(static_cast<char*>(dst.ptr) + dst_off, static_cast<const char*>(src.ptr) + src_off, n);
+    if (n > 0) std::memmove(static_cast<char*>(dst.ptr) + dst_off, static_cast<const char*>(src.ptr) + src_off, n);
     return Code::ok;
   }
   Code fill(Stream, const Buffer& dst, uint64_t off, uint64_t n, uint32_t byte) noexcept override {
-    std::memset(static_cast<char*>(dst.ptr) + off, static_cast<int>(byte), n);
+    if (n > 0) std::memset(static_cast<char*>(dst.ptr) + off, static_cast<int>(byte), n);
     return Code::ok;
   }
   Code native(Stream, const char* tag, void**) noexcept override {
-    return host().fail(Code::unsupported, str("native"), str(std::string("no handle of type ") + tag));
+    return guard("native", [&] { throw Error(Code::unsupported, std::string("no handle of type ") + tag); });
   }
+
+ protected:
+  uint32_t ordinal() const { return ordinal_; }
 
  private:
   struct Moment {
-    std::chrono::steady_clock::time_point at;
+    std::atomic<std::chrono::steady_clock::time_point> at{};
   };
   static Moment* moment(Event e) { return reinterpret_cast<Moment*>(e.h); }
 
