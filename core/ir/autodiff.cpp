@@ -11,78 +11,105 @@ namespace convoy::ir {
 
 namespace {
 
+bool any(const std::vector<bool>& flags) { return std::find(flags.begin(), flags.end(), true) != flags.end(); }
+
+/// Reverse accumulation. `parts` of a value are the gradients that flow back into it, one from each use; walking
+/// the nodes backwards, all of them are there when the node that made the value is reached.
 class Differentiation {
  public:
-  Differentiation(Graph& graph, Value loss, Value scale) : graph_(graph) {
+  Differentiation(Graph& graph, Value loss, Value scale) : graph_(graph), forward_values_(graph.tensors.size()) {
+    check_scalar(loss, "loss");
+    check_scalar(scale, "scale");
     mark_needed();
-    parts_.resize(graph.tensors.size());
-    parts_[loss].push_back(scale);
+    parts_.resize(forward_values_);
+    if (needed_[loss]) parts_[loss].push_back(scale);
   }
 
   Gradients run() {
-    for (auto node = static_cast<int64_t>(graph_.nodes.size()) - 1; node >= 0; --node)
-      back_through(static_cast<uint32_t>(node));
+    for (std::size_t node = graph_.nodes.size(); node-- > 0;) back_through(static_cast<uint32_t>(node));
     return collect();
   }
 
  private:
+  void check_scalar(Value v, const char* what) const {
+    if (v >= graph_.tensors.size() || !graph_[v].dims.empty() || graph_[v].dtype != DType::f32)
+      throw Error(ErrorKind::usage, fmt::format("the {} must be an f32 scalar", what));
+  }
+
   /// Values that depend on a parameter.
   void mark_needed() {
-    needed_.assign(graph_.tensors.size(), false);
-    for (Value v = 0; v < graph_.tensors.size(); ++v) needed_[v] = graph_[v].role == Role::param;
+    needed_.assign(forward_values_, false);
+    for (Value v = 0; v < forward_values_; ++v) needed_[v] = graph_[v].role == Role::param;
     for (const Node& n : graph_.nodes)
-      if (std::any_of(n.in.begin(), n.in.end(), [&](Value v) { return v != kNoValue && needed_[v]; }))
+      if (any(needed_inputs(n)))
         for (Value v : n.out)
           if (v != kNoValue) needed_[v] = true;
   }
 
-  bool is_needed(Value v) const { return v != kNoValue && v < needed_.size() && needed_[v]; }
+  std::vector<bool> needed_inputs(const Node& n) const {
+    std::vector<bool> out;
+    for (Value v : n.in) out.push_back(v != kNoValue && needed_[v]);
+    return out;
+  }
 
-  /// The sum of all that flows back into `v`, kNoValue where nothing does.
-  Value total(Value v, const std::string& name) {
+  bool has_gradient(Value v) const { return v != kNoValue && !parts_[v].empty(); }
+
+  /// The sum of all that flows back into `v`.
+  Value total(Value v, const std::string& name, uint32_t scope) {
     auto& parts = parts_[v];
-    if (parts.empty()) return kNoValue;
-    if (parts.size() > 1)
-      parts = {append_node(graph_, Op::add_n, parts, {}, name + ".sum", Phase::backward)[0]};
+    if (parts.size() > 1) parts = {append_node(graph_, Op::add_n, parts, {}, name, Phase::backward, scope)[0]};
     return parts[0];
   }
 
   void back_through(uint32_t index) {
     const Node node = graph_.nodes[index];  // a copy: the table grows
-    std::vector<bool> needed;
-    for (Value v : node.in) needed.push_back(is_needed(v));
-    if (std::none_of(needed.begin(), needed.end(), [](bool b) { return b; })) return;
-    std::vector<Value> dy;
-    for (Value v : node.out) dy.push_back(v == kNoValue ? kNoValue : total(v, node.name));
-    if (std::all_of(dy.begin(), dy.end(), [](Value v) { return v == kNoValue; })) return;
-    if (dy[0] == kNoValue || rule_of(node.op).gradient == nullptr)
-      throw Error(ErrorKind::usage, fmt::format("the loss depends on a parameter through {} '{}', which has no gradient there",
-                                                rule_of(node.op).name, node.name));
-    Backward b(graph_, index, dy, needed);
+    const std::vector<bool> needed = needed_inputs(node);
+    if (!any(needed) || std::none_of(node.out.begin(), node.out.end(), [&](Value v) { return has_gradient(v); })) return;
+    check_differentiable(node);
+    Backward b(graph_, index, total(node.out[0], node.name + ".sum", node.scope), needed);
     rule_of(node.op).gradient(b);
     for (std::size_t i = 0; i < node.in.size(); ++i)
       if (needed[i] && b.gradients[i] != kNoValue) parts_[node.in[i]].push_back(b.gradients[i]);
   }
 
+  void check_differentiable(const Node& node) const {
+    const OpRule& rule = rule_of(node.op);
+    if (rule.gradient == nullptr)
+      throw Error(ErrorKind::usage, fmt::format("the loss depends on a parameter through {} '{}', which has no gradient",
+                                                rule.name, node.name));
+    for (std::size_t i = 1; i < node.out.size(); ++i)
+      if (has_gradient(node.out[i]))
+        throw Error(ErrorKind::usage, fmt::format("the loss depends on a parameter through output {} of {} '{}'; only "
+                                                  "output 0 has a gradient", i, rule.name, node.name));
+  }
+
   Gradients collect() {
     Gradients out;
-    const std::size_t n = needed_.size();
-    for (Value v = 0; v < n; ++v) {
-      if (graph_[v].role != Role::param) continue;
-      Value grad = total(v, "grad:" + graph_[v].name);
-      if (grad == kNoValue) continue;
-      if (graph_[grad].role != Role::activation)  // shared with another parameter, or an input: needs its own memory
-        grad = append_node(graph_, Op::add_n, {grad}, {}, "grad:" + graph_[v].name, Phase::backward)[0];
+    for (Value v = 0; v < forward_values_; ++v) {
+      if (graph_[v].role != Role::param || !has_gradient(v)) continue;
+      const std::string name = "grad:" + graph_[v].name;
+      Value grad = total(v, name, 0);
+      if (!is_private(grad)) grad = append_node(graph_, Op::add_n, {grad}, {}, name, Phase::backward)[0];
       graph_[grad].role = Role::grad;
-      graph_[grad].name = "grad:" + graph_[v].name;
+      graph_[grad].name = name;
       out.pairs.emplace_back(v, grad);
     }
     return out;
   }
 
+  /// Made for this parameter alone: a gradient that is an input, another parameter's, or read by a later backward
+  /// node has to be copied, since a strategy reduces gradients in place while backward goes on.
+  bool is_private(Value grad) const {
+    if (graph_[grad].role != Role::activation || grad < forward_values_) return false;
+    return std::none_of(graph_.nodes.begin(), graph_.nodes.end(), [&](const Node& n) {
+      return std::find(n.in.begin(), n.in.end(), grad) != n.in.end();
+    });
+  }
+
   Graph& graph_;
-  std::vector<bool> needed_;                // by forward value
-  std::vector<std::vector<Value>> parts_;   // what flows back, by forward value
+  const std::size_t forward_values_;
+  std::vector<bool> needed_;               // by forward value
+  std::vector<std::vector<Value>> parts_;  // by forward value
 };
 
 }  // namespace

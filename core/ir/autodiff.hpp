@@ -16,9 +16,11 @@ struct Gradients {
 };
 
 /// d(scale * loss) / d(parameter) for every parameter. `loss` and `scale` are f32 scalars; `scale` stands for
-/// loss scaling and sample weights together. Gradients have role grad and are called "grad:<parameter>".
+/// loss scaling and sample weights together. Gradients have role grad and are called "grad:<parameter>"; nothing
+/// else reads them, so a strategy may reduce them in place as soon as they are written.
 /// Nothing is emitted that leads to no parameter: no input gradient of a first layer.
-/// Errors: usage, naming the operator, where a path from a parameter to the loss has no gradient rule.
+/// Errors: usage, naming the operator, where a path from a parameter to the loss has no gradient rule, or where
+/// loss or scale is no scalar. The graph is then half differentiated: throw it away.
 Gradients differentiate(Graph& graph, Value loss, Value scale);
 
 }  // namespace convoy::ir

@@ -35,12 +35,16 @@ class GraphBuilder final : public IGraphBuilder {
   Code node(Op op, Span<const Value> in, const void* attrs, uint64_t attrs_size, Str name,
             Span<Value> out) noexcept override;
   Code scope(Str name, uint32_t push) noexcept override;
+  /// The name stays empty: it would not outlive the call.
   Code shape(Value v, TensorDesc* out, uint64_t out_size) noexcept override;
 
  private:
   template <class F>
   Code guarded(const char* where, F&& body) noexcept;
-  Value add_boundary(Role role, Str name, DType t, Span<const int64_t> dims, const std::string& init);
+  Code report(Code code, const char* where, const char* message) noexcept;
+  Value add_boundary(Role role, const std::string& name, DType t, Span<const int64_t> dims, const std::string& init);
+  Code add_initialised(Role role, const char* where, Str name, DType t, Span<const int64_t> dims, Str init,
+                       Value* out) noexcept;
 
   Graph& graph_;
   FailFn fail_;
@@ -52,7 +56,8 @@ class GraphBuilder final : public IGraphBuilder {
   float source_stdev_[4] = {};
 };
 
-/// Errors: usage, naming the rule that is unknown or wrong and those that exist.
-void check_init(const std::string& init);
+/// Whether `init` is an initial value that a tensor of this rank can have.
+/// Errors: usage, naming what is wrong and how the rule is written, or the rules that exist.
+void check_init(const std::string& init, std::size_t rank);
 
 }  // namespace convoy::ir

@@ -20,7 +20,9 @@ const char* phase_name(Phase p) {
 
 std::string value_text(const Graph& g, Value v) {
   if (v == kNoValue) return "-";
-  return fmt::format("%{}{} {}", v, is_boundary(g[v].role) ? ":" + g[v].name : "", shape_text(g[v].dims));
+  const Tensor& t = g[v];
+  return fmt::format("%{}{} {}{}", v, is_boundary(t.role) ? ":" + t.name : "", shape_text(t.dims),
+                     t.bucket < 0 ? "" : fmt::format(" @{}+{}", t.bucket, t.bucket_offset));
 }
 
 std::string list(const Graph& g, const std::vector<Value>& values) {

@@ -6,6 +6,8 @@ namespace convoy::ir {
 
 namespace {
 
+constexpr uint32_t kOpVersion = 1;
+
 /// 64-bit FNV-1a over words: cheap, and the same on every machine.
 class Hash {
  public:
@@ -37,7 +39,9 @@ uint64_t hash_of(const Graph& g) {
     h.add(static_cast<uint64_t>(n.phase));
     h.add(n.in.size());
     for (Value v : n.in) h.add(v);
+    h.add(n.out.size());
     for (Value v : n.out) h.add(v);
+    h.add(n.attrs.size());
     h.add(n.attrs);
   }
   return h.value();
@@ -65,7 +69,7 @@ FlatGraph::FlatGraph(const Graph& g) : source_(g) {
   for (const Node& n : source_.nodes) {
     NodeDesc d{};
     d.op = n.op;
-    d.op_version = 1;
+    d.op_version = kOpVersion;
     d.first_in = static_cast<uint32_t>(edges_.size());
     d.n_in = static_cast<uint32_t>(n.in.size());
     edges_.insert(edges_.end(), n.in.begin(), n.in.end());

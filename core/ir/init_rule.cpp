@@ -1,4 +1,4 @@
-// The init strings of IGraphBuilder::param: which exist, and how many numbers each takes.
+// The init strings of IGraphBuilder::param: which exist, and what numbers each takes.
 // Their values are computed elsewhere.
 #include "error.hpp"
 #include "ir/builder.hpp"
@@ -8,54 +8,84 @@
 
 #include <cmath>
 #include <cstdlib>
-#include <map>
+#include <vector>
 
 namespace convoy::ir {
 
 namespace {
 
-const std::map<std::string, std::size_t>& rules() {
-  static const std::map<std::string, std::size_t> table{
-      {"zeros", 0},           {"ones", 0},          {"constant", 1},
-      {"normal", 2},          {"uniform", 2},       {"trunc_normal", 1},
-      {"xavier_uniform", 0},  {"torch_default", 0}, {"kaiming_normal_fan_out", 0},
-      {"torch_default_bias", 1}, {"xavier_gaussian_in", 1}, {"kaiming_normal_fan_in", 0}};
-  return table;
-}
+using Numbers = std::vector<double>;
+
+struct InitRule {
+  const char* name;
+  const char* arguments;                           // as written behind the name
+  std::size_t count;
+  bool needs_fan = false;                          // scaled by fans: makes no sense for a vector
+  bool (*allows)(const Numbers&) = nullptr;        // null = any finite numbers
+  const char* allowed = "";
+};
+
+bool positive(const Numbers& a) { return a[0] > 0; }
+
+const InitRule kRules[] = {
+    {"zeros", "", 0},
+    {"ones", "", 0},
+    {"constant", "(a)", 1},
+    {"normal", "(mean, stdev)", 2, false, [](const Numbers& a) { return a[1] >= 0; }, "stdev is 0 or more"},
+    {"uniform", "(lo, hi)", 2, false, [](const Numbers& a) { return a[0] <= a[1]; }, "lo is at most hi"},
+    {"trunc_normal", "(stdev)", 1, false, positive, "stdev is above 0"},
+    {"kaiming_normal_fan_out", "", 0, true},
+    {"kaiming_normal_fan_in", "", 0, true},
+    {"xavier_uniform", "", 0, true},
+    {"xavier_gaussian_in", "(magnitude)", 1, true, positive, "magnitude is above 0"},
+    {"torch_default", "", 0, true},
+    {"torch_default_bias", "(fan_in)", 1, false, positive, "fan_in is above 0"},
+};
 
 /// Numbers between the parentheses; false where the text is anything else.
-bool read_numbers(const std::string& text, std::size_t& count) {
+bool read_numbers(const std::string& text, Numbers& out) {
   const char* p = text.c_str();
-  for (count = 0; *p != '\0'; ++count) {
+  while (*p != '\0') {
     char* end = nullptr;
-    if (!std::isfinite(std::strtod(p, &end)) || end == p) return false;
+    out.push_back(std::strtod(p, &end));
+    if (!std::isfinite(out.back()) || end == p) return false;
     while (*end == ' ') ++end;
-    if (*end != ',' && *end != '\0') return false;
-    if (*end == ',' && end[1] == '\0') return false;
-    p = *end == ',' ? end + 1 : end;
+    if (*end == '\0') return true;
+    if (*end != ',' || end[1] == '\0') return false;
+    p = end + 1;
   }
   return true;
 }
 
+const InitRule& find_init(const std::string& name, const std::string& written) {
+  std::vector<std::string> names, spellings;
+  for (const InitRule& r : kRules) {
+    if (name == r.name) return r;
+    names.emplace_back(r.name);
+    spellings.push_back(std::string(r.name) + r.arguments);
+  }
+  const std::string near = nearest_name(name, names);
+  throw Error(ErrorKind::usage, fmt::format("no initial value is called '{}'; known are {}{}", written, join_names(spellings),
+                                            near.empty() ? "" : "; did you mean '" + near + "'?"));
+}
+
 }  // namespace
 
-void check_init(const std::string& init) {
+void check_init(const std::string& init, std::size_t rank) {
   const auto open = init.find('(');
-  const std::string name = init.substr(0, open);
-  const auto found = rules().find(name);
-  if (found == rules().end()) {
-    std::vector<std::string> known;
-    for (const auto& [rule, n] : rules()) known.push_back(rule);
-    const std::string near = nearest_name(name, known);
-    throw Error(ErrorKind::usage, fmt::format("no initial value is called '{}'; known are {}{}", init, join_names(known),
-                                              near.empty() ? "" : "; did you mean '" + near + "'?"));
-  }
-  std::size_t count = 0;
+  const InitRule& rule = find_init(init.substr(0, open), init);
+  Numbers numbers;
   const bool closed = open == std::string::npos || init.back() == ')';
-  const bool numbers =
-      open == std::string::npos || (closed && read_numbers(init.substr(open + 1, init.size() - open - 2), count));
-  if (!closed || !numbers || count != found->second)
-    throw Error(ErrorKind::usage, fmt::format("the initial value '{}' needs {} numbers: {}(a, b ...)", init, found->second, name));
+  const bool readable =
+      closed && (open == std::string::npos || read_numbers(init.substr(open + 1, init.size() - open - 2), numbers));
+  const std::string spelling = std::string(rule.name) + rule.arguments;
+  if (!readable || numbers.size() != rule.count)
+    throw Error(ErrorKind::usage, fmt::format("the initial value '{}' is written {}", init, spelling));
+  if (rule.allows != nullptr && !rule.allows(numbers))
+    throw Error(ErrorKind::usage, fmt::format("the initial value '{}' is out of range; in {}, {}", init, spelling, rule.allowed));
+  if (rule.needs_fan && rank < 2)
+    throw Error(ErrorKind::usage, fmt::format("the initial value '{}' needs inputs and outputs to count, and this value has "
+                                              "{} dimensions; a bias takes zeros or torch_default_bias(fan_in)", init, rank));
 }
 
 }  // namespace convoy::ir

@@ -5,8 +5,11 @@
 
 namespace convoy::ir {
 
-/// Single assignment, definition before use, shapes as the rules give them, unique boundary names, and in-place
-/// updates that no later node reads around. Errors: bug, naming node and value.
+/// Every node agrees with its operator's rule; each value is written once, before it is read; boundary values have
+/// unique names; a value updated in place is not read in its old content afterwards; outputs and gradients are
+/// written. Gradients are read by nothing before the update. Where buckets were planned: gradients do not overlap in
+/// them, each bucket has its two markers, and no update looks at a bucket before its params_needed.
+/// Errors: bug, naming the node or the value.
 void verify(const Graph& graph);
 
 }  // namespace convoy::ir

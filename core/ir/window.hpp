@@ -1,8 +1,13 @@
-// Output sizes of sliding windows, one rule for convolutions and pools.
+// Sizes of sliding windows, one rule for convolutions and pools.
 // P = floor or ceil((H + lo + hi - dilation (R - 1) - 1) / stride) + 1: PyTorch's and MXNet's rule.
 #pragma once
 
+#include "ir/op_rule.hpp"
+
+#include <fmt/format.h>
+
 #include <cstdint>
+#include <limits>
 
 namespace convoy::ir {
 
@@ -16,7 +21,7 @@ struct Window {
   bool ceil_mode = false;
 };
 
-/// Less than 1 where the window does not fit.
+/// 0 where the window does not fit. Every field is below 2^31, so nothing overflows.
 inline int64_t output_size(const Window& w) {
   const int64_t room = w.input + w.pad_lo + w.pad_hi - w.dilation * (w.window - 1) - 1;
   if (room < 0) return 0;
@@ -24,6 +29,19 @@ inline int64_t output_size(const Window& w) {
   const int64_t out = (room + w.stride - 1) / w.stride + 1;
   // A last window that would begin in the high padding is left out (PyTorch's pooling_output_shape).
   return (out - 1) * w.stride >= w.input + w.pad_lo ? out - 1 : out;
+}
+
+/// Height and width out of (.., .., height, width): fills in an attribute that the author left 0, refuses one
+/// that says otherwise, or a size that the attribute cannot hold.
+inline void take_size(const Inference& n, const char* what, int32_t (&attr)[2], const std::vector<int64_t>& dims) {
+  for (int i = 0; i < 2; ++i) {
+    const int64_t size = dims[2 + static_cast<std::size_t>(i)];
+    if (size > std::numeric_limits<int32_t>::max())
+      n.refuse(fmt::format("{} is {}x{}; 2147483647 is the most either way", what, dims[2], dims[3]));
+    if (attr[i] != 0 && attr[i] != size)
+      n.refuse(fmt::format("{} is given as {}x{} and is {}x{}", what, attr[0], attr[1], dims[2], dims[3]));
+    attr[i] = static_cast<int32_t>(size);
+  }
 }
 
 }  // namespace convoy::ir

@@ -15,7 +15,9 @@ struct SgdOptions {
   bool nesterov = false;
 };
 
-/// Adds one sgd node a parameter, and with momentum a state "momentum:<parameter>" of zeros. `lr` is an f32 scalar.
+/// Adds one sgd node a parameter, and with momentum a state "momentum:<parameter>" of zeros; without it the node has
+/// no buffer and its second output is absent. `lr` is an f32 scalar. From zeros the first step with dampening takes
+/// (1 - dampening) g where PyTorch takes g; without dampening the two agree.
 /// Errors: usage, where Nesterov momentum is asked for without momentum or with dampening, as in PyTorch.
 void emit_sgd(ir::Graph& graph, const ir::Gradients& gradients, Value lr, const SgdOptions& options);
 

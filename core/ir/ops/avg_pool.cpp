@@ -8,18 +8,18 @@ namespace {
 void infer_forward(Inference& n) { n.give(n.in(0).dtype, infer_pool(n)); }
 
 void infer_grad(Inference& n) {
-  n.need_rank(0, 4);
   const auto a = n.attrs<PoolAttrs>();
-  const auto& dy = n.in(0).dims;
-  if (dy[2] != pooled_size(a, 0) || dy[3] != pooled_size(a, 1)) n.refuse("the gradient's size does not fit the attributes");
-  n.give(n.in(0).dtype, {dy[0], dy[1], a.input_size[0], a.input_size[1]});
+  check_pool_grad(n, a);
+  n.give(n.in(0).dtype, {n.in(0).dims[0], n.in(0).dims[1], a.input_size[0], a.input_size[1]});
 }
 
-void gradient(Backward& b) { b.set(0, b.emit_one(Op::avg_pool_grad, {b.dy(0)}, b.node().attrs, "grad")); }
+void gradient(Backward& b) { b.set(0, b.emit_one(Op::avg_pool_grad, {b.dy()}, b.node().attrs, "grad")); }
 
 const OpRule kRules[] = {
-    {Op::avg_pool, "avg_pool", 1, 1, sizeof(PoolAttrs), infer_forward, gradient},
-    {Op::avg_pool_grad, "avg_pool_grad", 1, 1, sizeof(PoolAttrs), infer_grad},
+    {.op = Op::avg_pool, .name = "avg_pool", .min_inputs = 1, .max_inputs = 1, .attrs_size = sizeof(PoolAttrs),
+     .infer = infer_forward, .gradient = gradient},
+    {.op = Op::avg_pool_grad, .name = "avg_pool_grad", .min_inputs = 1, .max_inputs = 1,
+     .attrs_size = sizeof(PoolAttrs), .earliest = Phase::backward, .infer = infer_grad},
 };
 
 }  // namespace

@@ -1,33 +1,38 @@
 // bias_add along dimension 1, and its gradient.
 #include "ir/op_rule.hpp"
 
+#include <fmt/format.h>
+
 namespace convoy::ir {
 
 namespace {
 
-void need_rank_2_or_4(const Inference& n) {
-  if (n.in(0).dims.size() != 2) n.need_rank(0, 4);
+void check_input(const Inference& n) {
+  const std::size_t rank = n.in(0).dims.size();
+  if (rank != 2 && rank != 4) n.refuse(fmt::format("input 0 has {} dimensions, 2 or 4 are expected", rank));
+  n.need_float(0);
 }
 
 void infer_add(Inference& n) {
-  need_rank_2_or_4(n);
+  check_input(n);
   n.need_channel_vector(1, n.in(0).dims[1]);
   n.give_like(0);
 }
 
 void infer_grad(Inference& n) {
-  need_rank_2_or_4(n);
+  check_input(n);
   n.give(DType::f32, {n.in(0).dims[1]});
 }
 
 void gradient(Backward& b) {
-  b.set(0, b.dy(0));
-  if (b.needed(1)) b.set(1, b.emit_one(Op::bias_grad, {b.dy(0)}, {}, "bias_grad"));
+  b.set(0, b.dy());
+  if (b.needed(1)) b.set(1, b.emit_one(Op::bias_grad, {b.dy()}, {}, "grad"));
 }
 
 const OpRule kRules[] = {
-    {Op::bias_add, "bias_add", 2, 2, 0, infer_add, gradient},
-    {Op::bias_grad, "bias_grad", 1, 1, 0, infer_grad},
+    {.op = Op::bias_add, .name = "bias_add", .min_inputs = 2, .max_inputs = 2, .infer = infer_add, .gradient = gradient},
+    {.op = Op::bias_grad, .name = "bias_grad", .min_inputs = 1, .max_inputs = 1, .earliest = Phase::backward,
+     .infer = infer_grad},
 };
 
 }  // namespace

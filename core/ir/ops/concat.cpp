@@ -10,20 +10,26 @@ namespace convoy::ir {
 namespace {
 
 std::size_t checked_axis(const Inference& n, int32_t axis) {
-  if (axis < 0 || static_cast<std::size_t>(axis) >= n.in(0).dims.size())
-    n.refuse(fmt::format("axis is {}; 0 to {} is allowed", axis, n.in(0).dims.size() - 1));
+  const std::size_t rank = n.in(0).dims.size();
+  if (rank == 0) n.refuse("a scalar has no axis");
+  if (axis < 0 || static_cast<std::size_t>(axis) >= rank)
+    n.refuse(fmt::format("axis is {}; 0 to {} is allowed", axis, rank - 1));
   return static_cast<std::size_t>(axis);
 }
 
 void infer_concat(Inference& n) {
+  n.need_float(0);
   const std::size_t axis = checked_axis(n, n.attrs<ConcatAttrs>().axis);
   auto dims = n.in(0).dims;
   for (std::size_t i = 1; i < n.inputs(); ++i) {
+    n.need_same_type(0, i);
+    n.need_rank(i, dims.size());
     auto other = n.in(i).dims;
-    if (other.size() != dims.size()) n.refuse("inputs have different numbers of dimensions");
     const int64_t length = other[axis];
     other[axis] = dims[axis];
-    if (other != dims) n.refuse(fmt::format("inputs differ in another dimension than axis {}", axis));
+    if (other != dims)
+      n.refuse(fmt::format("inputs 0 and {} have shapes {} and {}; they may differ along axis {} only", i,
+                           shape_text(n.in(0).dims), shape_text(n.in(i).dims), axis));
     dims[axis] += length;
   }
   n.give(n.in(0).dtype, dims);
@@ -33,8 +39,8 @@ void infer_slice(Inference& n) {
   const auto a = n.attrs<SliceAttrs>();
   const std::size_t axis = checked_axis(n, a.axis);
   auto dims = n.in(0).dims;
-  if (a.start < 0 || a.length < 1 || a.start > dims[axis] - a.length)
-    n.refuse(fmt::format("[{}, {}) is not within [0, {})", a.start, a.start + a.length, dims[axis]));
+  if (a.start < 0 || a.length < 1 || a.length > dims[axis] || a.start > dims[axis] - a.length)
+    n.refuse(fmt::format("{} elements from {} on are not within the {} along axis {}", a.length, a.start, dims[axis], axis));
   dims[axis] = a.length;
   n.give(n.in(0).dtype, dims);
 }
@@ -45,14 +51,25 @@ void gradient_concat(Backward& b) {
   for (std::size_t i = 0; i < b.node().in.size(); ++i) {
     const int64_t length = b.tensor(b.in(i)).dims[static_cast<std::size_t>(axis)];
     const SliceAttrs a{sizeof(SliceAttrs), axis, start, length};
-    if (b.needed(i)) b.set(i, b.emit_one(Op::slice, {b.dy(0)}, pack(a), "grad"));
+    if (b.needed(i)) b.set(i, b.emit_one(Op::slice, {b.dy()}, pack(a), "grad"));
     start += length;
   }
 }
 
+bool is_single(const Graph&, const Node& n) { return n.in.size() == 1; }
+
+bool takes_all(const Graph& g, const Node& n) {
+  const auto a = unpack<SliceAttrs>(n);
+  return a.length == g[n.in[0]].dims[static_cast<std::size_t>(a.axis)];
+}
+
+double same(const std::vector<double>& in) { return in[0]; }
+
 const OpRule kRules[] = {
-    {Op::concat, "concat", 1, kAnyNumber, sizeof(ConcatAttrs), infer_concat, gradient_concat},
-    {Op::slice, "slice", 1, 1, sizeof(SliceAttrs), infer_slice},
+    {.op = Op::concat, .name = "concat", .min_inputs = 1, .max_inputs = kAnyNumber, .attrs_size = sizeof(ConcatAttrs),
+     .infer = infer_concat, .gradient = gradient_concat, .identity = is_single},
+    {.op = Op::slice, .name = "slice", .min_inputs = 1, .max_inputs = 1, .attrs_size = sizeof(SliceAttrs),
+     .earliest = Phase::backward, .infer = infer_slice, .identity = takes_all, .constant = same},
 };
 
 }  // namespace

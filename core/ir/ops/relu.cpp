@@ -1,22 +1,32 @@
 // relu and its gradient, which needs the output only.
 #include "ir/op_rule.hpp"
 
+#include <algorithm>
+
 namespace convoy::ir {
 
 namespace {
 
-void infer_forward(Inference& n) { n.give_like(0); }
-
-void infer_grad(Inference& n) {
-  n.need_same_shape(0, 1);
+void infer_forward(Inference& n) {
+  n.need_float(0);
   n.give_like(0);
 }
 
-void gradient(Backward& b) { b.set(0, b.emit_one(Op::relu_grad, {b.dy(0), b.out(0)}, {}, "grad")); }
+void infer_grad(Inference& n) {
+  n.need_float(0);
+  n.need_alike(0, 1);
+  n.give_like(0);
+}
+
+void gradient(Backward& b) { b.set(0, b.emit_one(Op::relu_grad, {b.dy(), b.out(0)}, {}, "grad")); }
+
+double positive_part(const std::vector<double>& in) { return std::max(in[0], 0.0); }
 
 const OpRule kRules[] = {
-    {Op::relu, "relu", 1, 1, 0, infer_forward, gradient},
-    {Op::relu_grad, "relu_grad", 2, 2, 0, infer_grad},
+    {.op = Op::relu, .name = "relu", .min_inputs = 1, .max_inputs = 1,
+     .infer = infer_forward, .gradient = gradient, .constant = positive_part},
+    {.op = Op::relu_grad, .name = "relu_grad", .min_inputs = 2, .max_inputs = 2, .earliest = Phase::backward,
+     .infer = infer_grad},
 };
 
 }  // namespace

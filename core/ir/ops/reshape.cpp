@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace convoy::ir {
 
 namespace {
@@ -13,12 +15,11 @@ void infer(Inference& n) {
   const auto a = n.attrs<ReshapeAttrs>();
   if (a.rank > 6) n.refuse(fmt::format("{} dimensions; at most 6 are allowed", a.rank));
   const std::vector<int64_t> dims(a.dim, a.dim + a.rank);
-  Tensor t;
   for (int64_t d : dims)
-    if (d < 1) n.refuse(fmt::format("the new shape {} has an empty dimension", shape_text(dims)));
-  t.dims = dims;
-  if (t.elements() != n.in(0).elements())
-    n.refuse(fmt::format("{} has {} elements, the input {}", shape_text(dims), t.elements(), n.in(0).elements()));
+    if (d < 1) n.refuse(fmt::format("the new shape {} has a dimension below 1", shape_text(dims)));
+  const int64_t elements = saturating_product(dims);
+  if (elements != n.in(0).elements())
+    n.refuse(fmt::format("{} has {} elements, the input {}", shape_text(dims), elements, n.in(0).elements()));
   n.give(n.in(0).dtype, dims);
 }
 
@@ -27,11 +28,18 @@ void gradient(Backward& b) {
   ReshapeAttrs a{};
   a.struct_size = sizeof a;
   a.rank = static_cast<uint32_t>(dims.size());
-  for (std::size_t i = 0; i < dims.size(); ++i) a.dim[i] = dims[i];
-  b.set(0, b.emit_one(Op::reshape, {b.dy(0)}, pack(a), "grad"));
+  std::copy(dims.begin(), dims.end(), a.dim);
+  b.set(0, b.emit_one(Op::reshape, {b.dy()}, pack(a), "grad"));
 }
 
-const OpRule kRules[] = {{Op::reshape, "reshape", 1, 1, sizeof(ReshapeAttrs), infer, gradient}};
+bool keeps_shape(const Graph& g, const Node& n) { return g[n.in[0]].dims == g[n.out[0]].dims; }
+
+double same(const std::vector<double>& in) { return in[0]; }
+
+const OpRule kRules[] = {
+    {.op = Op::reshape, .name = "reshape", .min_inputs = 1, .max_inputs = 1, .attrs_size = sizeof(ReshapeAttrs),
+     .infer = infer, .gradient = gradient, .identity = keeps_shape, .constant = same},
+};
 
 }  // namespace
 
