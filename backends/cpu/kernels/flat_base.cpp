@@ -1,0 +1,12 @@
+// The flat loops for one instruction set: compiled with its flags (see CMakeLists.txt), called only where it exists.
+#include "kernels/flat.hpp"
+
+#include <cstddef>
+
+#define CONVOY_FLAT_NAME "base"
+
+namespace convoy::cpu::flat_base {
+
+#include "kernels/flat_loops.inc"
+
+}  // namespace convoy::cpu::flat_base
