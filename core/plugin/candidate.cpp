@@ -127,6 +127,8 @@ Candidate examine(const fs::path& file, const fs::path& folder) {
   try {
     c.file = regular_file(file);
     refuse_if_writable_by_others(c.file);
+    // A link is followed to its file; the folder that holds the link decides where it points.
+    if (const fs::path real = fs::canonical(folder); real != c.file.parent_path()) refuse_if_writable_by_others(real / file.filename());
     c.elf = read_elf(c.file);
     if (!c.elf.manifest)
       throw refusal("P208", fmt::format("{} is not a plugin: it has no .convoy_manifest section", c.file.string()))

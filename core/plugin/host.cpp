@@ -70,7 +70,7 @@ void Host::log(uint32_t level, Str who, Str msg) noexcept {
 Code Host::fail(Code c, Str where, Str msg) noexcept {
   try {
     auto& lines = messages();
-    if (lines.size() < kMostMessages) lines.push_back(fmt::format("{}: {}", text(where), text(msg)));
+    if (lines.size() < kMostMessages) lines.push_back(where.n == 0 ? text(msg) : fmt::format("{}: {}", text(where), text(msg)));
   } catch (...) {
     // Out of memory while saying so: the code still arrives, and check() then says that no message did.
   }

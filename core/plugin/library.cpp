@@ -11,7 +11,10 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <fstream>
+#include <iterator>
 #include <regex>
+#include <sstream>
 
 namespace convoy::plugin {
 
@@ -54,25 +57,31 @@ shared_library open_library(const Candidate& c) {
   return library;
 }
 
+std::string list_of(const std::vector<Provided>& provided) {
+  std::string out;
+  for (const Provided& p : provided) out += fmt::format("{}{}:{}", out.empty() ? "" : ";", name_of(p.kind), p.name);
+  return out.empty() ? "nothing" : out;
+}
+
+[[noreturn]] void refuse_lie(const Candidate& c, const std::string& declared, const std::string& offered) {
+  throw Error(ErrorKind::plugin, fmt::format("'{}' declares {} in its manifest but its entry point offered {}",
+                                             c.manifest->name, declared, offered), "P306")
+      .note("cause", "its author's error; nothing was created");
+}
+
 void check_factories(const Candidate& c, const PluginTable& table) {
-  std::string declared, offered;
-  for (const Provided& p : c.manifest->provides)
-    declared += fmt::format("{}{}:{}", declared.empty() ? "" : ";", name_of(p.kind), p.name);
   std::vector<Provided> real;
+  bool whole = true;
   for (uint64_t i = 0; i < table.factories.n; ++i) {
     IFactory* f = table.factories.p[i];
-    real.push_back({f->kind(), sdk::text(f->name())});
-    offered += fmt::format("{}{}:{}", offered.empty() ? "" : ";", name_of(f->kind()), real.back().name);
+    if (f == nullptr) whole = false;
+    else real.push_back({f->kind(), sdk::text(f->name())});
   }
   const auto& want = c.manifest->provides;
-  const bool equal = want.size() == real.size() &&
-                     std::is_permutation(want.begin(), want.end(), real.begin(), real.end());
-  if (!equal || table.abi_minor != c.manifest->abi_min_minor)
-    throw Error(ErrorKind::plugin,
-                fmt::format("'{}' declares {} (minor {}) in its manifest but its entry point offered {} (minor {})",
-                            c.manifest->name, declared, c.manifest->abi_min_minor, offered, table.abi_minor),
-                "P306")
-        .note("cause", "its author's error; nothing was created");
+  if (!whole || want.size() != real.size() || !std::is_permutation(want.begin(), want.end(), real.begin(), real.end()))
+    refuse_lie(c, list_of(want), whole ? list_of(real) : "a null factory");
+  if (table.abi_minor != c.manifest->abi_min_minor)
+    refuse_lie(c, fmt::format("minor {}", c.manifest->abi_min_minor), fmt::format("minor {}", table.abi_minor));
 }
 
 PluginTable call_entry(const Candidate& c, EntryFn entry, Host& host) {
@@ -81,8 +90,10 @@ PluginTable call_entry(const Candidate& c, EntryFn entry, Host& host) {
   Code code = Code::internal;
   try {
     code = entry(&host, &table);
-  } catch (...) {  // against the rules, and possible: the entry is plain C++ until CONVOY_PLUGIN wraps it
-    host.fail(code, sdk::str("entry"), sdk::str("an exception left the entry point"));
+  } catch (const std::exception& e) {  // against the rules, and possible: an entry point is plain C++
+    host.fail(code, {}, sdk::str(e.what()));
+  } catch (...) {
+    host.fail(code, {}, sdk::str("an exception of an unknown type"));
   }
   if (code == Code::ok) return table;
   const std::string words = host.take_message();
@@ -91,40 +102,76 @@ PluginTable call_entry(const Candidate& c, EntryFn entry, Host& host) {
       .note("cause", "the plugin's own words; nothing was created");
 }
 
+std::vector<int> numbers_of(const std::string& version) {
+  std::vector<int> out;
+  std::istringstream in(version);
+  for (std::string part; std::getline(in, part, '.');) out.push_back(part.empty() ? 0 : std::stoi(part));
+  return out;
+}
+
+/// The newest version of a family ("GLIBCXX") that a library offers, from the names in its file; empty where it has none.
+std::string newest_version(const std::string& library, const std::string& family) {
+  std::ifstream in(library, std::ios::binary);
+  const std::string bytes(std::istreambuf_iterator<char>(in), {});
+  std::string best;
+  const std::string lead = '\0' + family + '_';
+  for (auto at = bytes.find(lead); at != std::string::npos; at = bytes.find(lead, at + 1)) {
+    const auto start = at + lead.size(), end = bytes.find_first_not_of("0123456789.", start);
+    if (end == std::string::npos || bytes[end] != '\0' || end - start > 12) continue;  // GLIBCXX_DEBUG_MESSAGE_LENGTH
+    const std::string version = bytes.substr(start, end - start);
+    if (best.empty() || numbers_of(best) < numbers_of(version)) best = version;
+  }
+  return best;
+}
+
+Error explain_version(const std::string& plugin, const std::string& library, const std::string& family,
+                      const std::string& version, const std::string& text) {
+  const std::string name = std::filesystem::path(library).filename().string();
+  const std::string newest = newest_version(library, family);
+  const std::string here = newest.empty() ? fmt::format("this system's {} does not have it", name)
+                                          : fmt::format("this system's {} stops at {}", name, newest);
+  return Error(ErrorKind::plugin, fmt::format("'{}' needs {}_{}; {}", plugin, family, version, here), "P302")
+      .note("cause", text)
+      .note("fix", fmt::format("a build made on an older distribution, or a newer {}", name));
+}
+
 }  // namespace
 
 Error explain_loader(const std::string& plugin, const std::string& text) {
   std::smatch m;
-  if (std::regex_search(text, m, std::regex("version [`']((GLIBCXX|GLIBC|CXXABI)_[0-9.]+)' not found")))
-    return Error(ErrorKind::plugin, fmt::format("'{}' needs {}, which this system's libraries do not have", plugin, m[1].str()), "P302")
-        .note("fix", "a build made on an older distribution, or a newer system")
-        .note("cause", text);
+  if (std::regex_search(text, m, std::regex("([^ :]+): version [`']([A-Z]+)_([0-9.]+)' not found")))
+    return explain_version(plugin, m[1], m[2], m[3], text);
   if (std::regex_search(text, m, std::regex("undefined symbol: ([^ ,)]+)")))
     return Error(ErrorKind::plugin, fmt::format("'{}' could not be loaded: undefined symbol {}", plugin, m[1].str()), "P301")
-        .note("fix", "the library is incomplete; tell its author to link with -z defs")
-        .note("cause", text);
-  if (text.find("static TLS") != std::string::npos)
-    return Error(ErrorKind::plugin, fmt::format("'{}' needs static TLS and none is left", plugin), "P305")
+        .note("cause", text)
+        .note("fix", "the library is incomplete; tell its author to link with -z defs");
+  if (std::regex_search(text, m, std::regex("([^ :]+): cannot allocate memory in static TLS")))
+    return Error(ErrorKind::plugin, fmt::format("'{}' needs static TLS and none is left ({})", plugin,
+                                                std::filesystem::path(m[1].str()).filename().string()), "P305")
         .note("cause", text)
         .note("fix", "GLIBC_TUNABLES=glibc.rtld.optional_static_tls=4096 runner ...");
   if (std::regex_search(text, m, std::regex("([^ :]+): cannot open shared object file")))
     return Error(ErrorKind::plugin, fmt::format("'{}' needs {}, which the system loader cannot find", plugin, m[1].str()), "P206")
-        .note("fix", "install the package that brings it, or load its module")
-        .note("cause", text);
+        .note("cause", text)
+        .note("fix", "install the package that brings it, or load its module");
   return Error(ErrorKind::plugin, fmt::format("'{}' could not be loaded: {}", plugin, text), "P301");
 }
 
-Library load_library(const Candidate& c, Host& host) {
+void map_library(const Candidate& c, Host& host) {
   for (const std::string& name : c.manifest->global_libs) {
     host.log(2, sdk::str("plugin"), sdk::str(fmt::format("opening {} for all, as '{}' asks", name, c.manifest->name)));
     if (dlopen(name.c_str(), RTLD_NOW | RTLD_GLOBAL) == nullptr) throw explain_loader(c.manifest->name, dlerror());
   }
-  shared_library library = open_library(c);
+  loaded_libraries().push_back(open_library(c));
+}
+
+Library load_library(const Candidate& c, Host& host) {
+  map_library(c, host);
+  const shared_library library = loaded_libraries().back();
   if (!library.has("convoy_plugin_entry_1"))
     throw Error(ErrorKind::plugin, fmt::format("'{}' has a manifest but no symbol convoy_plugin_entry_1", c.manifest->name), "P303")
         .note("fix", "end one source file with CONVOY_PLUGIN(...)");
   auto& entry = library.get<Code(IHost*, PluginTable*)>("convoy_plugin_entry_1");
-  loaded_libraries().push_back(library);
   const PluginTable table = call_entry(c, &entry, host);
   check_factories(c, table);
   Library out;

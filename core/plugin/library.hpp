@@ -20,7 +20,11 @@ struct Library {
 /// entry point, factories that differ from the manifest. A library that is loaded already is not loaded again.
 Library load_library(const Candidate& c, Host& host);
 
-/// Our words for what the system's loader said.
+/// The first half of it: maps the file, so that its static initialisers run. Apart, so that a probe which ends badly
+/// can say how far it came.
+void map_library(const Candidate& c, Host& host);
+
+/// Our words for what the system's loader said: P206, P301, P302, P305.
 Error explain_loader(const std::string& plugin, const std::string& loader_text);
 
 }  // namespace convoy::plugin

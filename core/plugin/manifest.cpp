@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <map>
 #include <optional>
@@ -52,7 +53,9 @@ std::vector<Provided> read_provides(const std::string& text, const std::string& 
       if (part.substr(0, colon) == name_of(k)) kind = k;
     if (!kind || colon == std::string::npos || colon + 1 == part.size())
       refuse(file, fmt::format("provides '{}'; kind:name is expected, with a kind of model, device, comm, sync, dataset", part));
-    out.push_back({*kind, part.substr(colon + 1)});
+    const Provided p{*kind, part.substr(colon + 1)};
+    if (std::find(out.begin(), out.end(), p) != out.end()) refuse(file, fmt::format("provides '{}' twice", part));
+    out.push_back(p);
   }
   if (out.empty()) refuse(file, "provides nothing");
   return out;

@@ -89,6 +89,13 @@ void Registry::add_rows(const Candidate& c) {
 
 void Registry::allow_experiment_plugins(const fs::path& experiment_folder) { experiment_folder_ = experiment_folder; }
 
+const Candidate& Registry::examined(const fs::path& file) {
+  for (const auto& c : candidates_)
+    if (c->file == file) return *c;
+  candidates_.push_back(std::make_unique<Candidate>(examine(file, file.parent_path())));
+  return *candidates_.back();
+}
+
 const Candidate& Registry::find_file(Kind kind, const std::string& path, const Position& at) {
   if (!experiment_folder_)
     throw Error(ErrorKind::usage,
@@ -96,16 +103,16 @@ const Candidate& Registry::find_file(Kind kind, const std::string& path, const P
                             at.file.empty() ? "the experiment" : at.file, path),
                 "P105")
         .note("fix", "check the file, then add --allow-experiment-plugins");
-  const fs::path file = fs::weakly_canonical(*experiment_folder_ / path);
-  for (const auto& c : candidates_)
-    if (c->file == file) return *c;
-  candidates_.push_back(std::make_unique<Candidate>(examine(file, file.parent_path())));
-  const Candidate& c = *candidates_.back();
+  const Candidate& c = examined(fs::weakly_canonical(*experiment_folder_ / path));
   if (c.refused) throw *c.refused;
-  const auto of_kind = [&](const Provided& p) { return p.kind == kind; };
-  if (std::count_if(c.manifest->provides.begin(), c.manifest->provides.end(), of_kind) != 1)
-    throw Error(ErrorKind::usage, fmt::format("'{}' does not provide exactly one {} (it provides {})", path, name_of(kind), provided_text(c)), "P107")
-        .note("fix", fmt::format("[{}] use = \"{}\"", table_of(c.manifest->provides[0].kind), path));
+  const auto& provides = c.manifest->provides;
+  const auto n = std::count_if(provides.begin(), provides.end(), [&](const Provided& p) { return p.kind == kind; });
+  if (n == 0)
+    throw Error(ErrorKind::usage, fmt::format("'{}' provides no {} (it provides {})", path, name_of(kind), provided_text(c)), "P107")
+        .note("fix", fmt::format("[{}] use = \"{}\"", table_of(provides[0].kind), path));
+  if (n > 1)
+    throw Error(ErrorKind::usage, fmt::format("'{}' provides {} of kind {} (it provides {})", path, n, name_of(kind), provided_text(c)), "P107")
+        .note("fix", fmt::format("--plugin-dir {}, and name one of them", c.file.parent_path().string()));
   return c;
 }
 
@@ -162,6 +169,7 @@ std::string Registry::options_schema(Kind kind, const std::string& name, const P
 ProbeResult Registry::probe(Kind kind, const std::string& name, const Position& at) {
   auto result = sdk::sized<ProbeResult>();
   host_.check(factory(kind, name, at).probe(&result), name, "probe this machine");
+  result.reason[sizeof result.reason - 1] = '\0';  // the plugin's duty, but it is read as text below
   if (result.score == 0)
     throw Error(ErrorKind::plugin, fmt::format("{} '{}' is not usable here: {}", name_of(kind), name,
                                                result.reason[0] != '\0' ? result.reason : "it gave no reason"), "P401");

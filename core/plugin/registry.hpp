@@ -80,6 +80,7 @@ class Registry {
   void scan(const std::filesystem::path& folder, bool must_exist);
   void add_rows(const Candidate& c);
   const Candidate& find(Kind kind, const std::string& name, const Position& at);
+  const Candidate& examined(const std::filesystem::path& file);
   const Candidate& find_file(Kind kind, const std::string& path, const Position& at);
   const Loaded& load(const Candidate& c);
   Owned<IObject> create_object(Kind kind, const std::string& name, const experiment::OptionList& options,

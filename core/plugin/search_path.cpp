@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <sstream>
+#include <string_view>
 
 namespace convoy::plugin {
 
@@ -37,13 +37,28 @@ void check_one(const fs::path& path, const fs::path& part, bool is_parent) {
            fmt::format("chmod go-w {}, or install the plugin where only root and you can write", part.string()));
 }
 
+/// All entries, the empty one behind a last colon included: elsewhere it would mean the working directory.
+std::vector<std::string> entries_of(const char* variable) {
+  std::vector<std::string> out;
+  if (variable == nullptr || *variable == '\0') return out;
+  std::string_view rest = variable;
+  for (auto colon = rest.find(':'); colon != rest.npos; colon = rest.find(':')) {
+    out.emplace_back(rest.substr(0, colon));
+    rest.remove_prefix(colon + 1);
+  }
+  out.emplace_back(rest);
+  return out;
+}
+
 }  // namespace
 
 SearchPath make_search_path(const std::vector<std::string>& asked, const char* variable, const fs::path& program) {
   SearchPath out;
-  for (const auto& folder : asked) out.folders.push_back(fs::absolute(folder).lexically_normal());
-  std::istringstream in(variable == nullptr ? "" : variable);
-  for (std::string entry; std::getline(in, entry, ':');) {
+  for (const auto& folder : asked) {
+    if (folder.empty()) throw Error(ErrorKind::usage, "--plugin-dir is empty").note("fix", "--plugin-dir ./my-plugins");
+    out.folders.push_back(fs::absolute(folder).lexically_normal());
+  }
+  for (const std::string& entry : entries_of(variable)) {
     if (!entry.empty() && fs::path(entry).is_absolute())
       out.folders.push_back(fs::path(entry).lexically_normal());
     else

@@ -14,7 +14,11 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <cstdio>
 #include <fstream>
 #include <iterator>
 #include <map>
@@ -26,6 +30,9 @@ namespace {
 using Json = nlohmann::ordered_json;
 using plugin::Candidate;
 using plugin::Row;
+
+/// A plugin's own words may be no UTF-8.
+std::string text_of(const Json& j, int indent = -1) { return j.dump(indent, ' ', false, Json::error_handler_t::replace); }
 
 std::string state_of(const Row& row) {
   if (row.candidate->refused)
@@ -101,7 +108,7 @@ int list(Environment& environment, const PluginsArguments& a) {
   }
   Json all = Json::array();
   for (const Row& row : rows) all.push_back(row_json(row, probes));
-  fmt::print("{}\n", all.dump(2));
+  fmt::print("{}\n", text_of(all, 2));
   return 0;
 }
 
@@ -170,42 +177,74 @@ int detail(Environment& environment, const PluginsArguments& a) {
     if (const auto near = nearest_name(a.name, known); !near.empty()) e.note("fix", fmt::format("did you mean '{}'?", near));
     throw e;
   }
-  if (a.json) return fmt::print("{}\n", all.dump(2)), 0;
+  if (a.json) return fmt::print("{}\n", text_of(all, 2)), 0;
   for (const auto& j : all) print_detail(j);
   return 0;
 }
 
-Json probe_factory(IFactory& f) {
+Candidate examine_file(const std::string& file) {
+  const auto path = std::filesystem::absolute(file);
+  Candidate c = plugin::examine(path, path.parent_path());
+  if (c.refused) throw *c.refused;
+  return c;
+}
+
+Json probe_factory(plugin::Host& host, IFactory& f) {
   auto result = sdk::sized<ProbeResult>();
   Json j;
   j["kind"] = plugin::name_of(f.kind());
   j["name"] = sdk::text(f.name());
-  const Code c = f.probe(&result);
-  j["score"] = c == Code::ok ? result.score : 0;
-  j["reason"] = c == Code::ok ? std::string(result.reason) : fmt::format("probe failed ({})", plugin::name_of(c));
+  try {
+    host.check(f.probe(&result), sdk::text(f.name()), "probe this machine");
+  } catch (const Error& e) {
+    result.score = 0;
+    sdk::copy_text(result.reason, e.what());
+  }
+  result.reason[sizeof result.reason - 1] = '\0';
+  j["score"] = result.score;
+  j["reason"] = result.reason;
   j["devices"] = result.n_devices;
   return j;
 }
 
-/// What the child does: loads the one file and says on standard output what it found.
+/// The way back to the program that asks. Standard output is set aside: vendors' libraries write to it.
+class Reply {
+ public:
+  Reply() : to_(fdopen(fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3), "w")) { dup2(STDERR_FILENO, STDOUT_FILENO); }
+
+  void stage(const char* name) { line(kStageMark + std::string(name)); }
+  void line(const std::string& text) {
+    fmt::print(to_, "{}\n", text);
+    std::fflush(to_);
+  }
+
+ private:
+  std::FILE* to_;
+};
+
+/// What the child does: loads the one file and says what it found, and before each step what comes next.
 int probe_one(Environment& environment, const std::string& file) {
+  Reply reply;
   Json j;
   try {
-    const Candidate c = plugin::examine(file, std::filesystem::path(file).parent_path());
-    if (c.refused) throw *c.refused;
+    const Candidate c = examine_file(file);
+    reply.stage("static initialisers");
+    plugin::map_library(c, environment.host());
+    reply.stage("its entry point");
     const auto library = plugin::load_library(c, environment.host());
+    reply.stage("its probe");
     j["provides"] = Json::array();
-    for (IFactory* f : library.factories) j["provides"].push_back(probe_factory(*f));
+    for (IFactory* f : library.factories) j["provides"].push_back(probe_factory(environment.host(), *f));
   } catch (const Error& e) {
     j = {{"error", fmt::format("refused {}: {}", e.number(), e.what())}};
   }
-  fmt::print("{}\n", j.dump());
+  reply.line(text_of(j));
+  reply.stage("its end");
   return 0;
 }
 
 int check(Environment& environment, const std::string& file) {
-  const Candidate c = plugin::examine(file, std::filesystem::absolute(file).parent_path());
-  if (c.refused) throw *c.refused;
+  const Candidate c = examine_file(file);
   const auto library = plugin::load_library(c, environment.host());
   for (IFactory* f : library.factories) {
     experiment::parse_schema(sdk::text(f->options_schema()), sdk::text(f->name()));

@@ -7,12 +7,14 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
+#include <sstream>
 
 namespace convoy::runner {
 
@@ -21,6 +23,8 @@ namespace {
 constexpr std::size_t kLongestAnswer = 1 << 20;  // bytes; a plugin that prints more is not answering
 
 [[noreturn]] void become_child(const std::filesystem::path& program, const std::filesystem::path& file, int out) {
+  setpgid(0, 0);                       // what it starts is ended with it
+  prctl(PR_SET_PDEATHSIG, SIGKILL);    // and nothing outlives the program that asked
   const rlimit no_core{0, 0};
   setrlimit(RLIMIT_CORE, &no_core);
   dup2(out, STDOUT_FILENO);
@@ -53,6 +57,21 @@ std::string signal_name(int signal) {
   return abbreviation == nullptr ? fmt::format("signal {}", signal) : fmt::format("SIG{}", abbreviation);
 }
 
+struct Answer {
+  std::string stage;  // the last one that it entered
+  std::string json;   // empty where it did not get that far
+};
+
+Answer split_answer(const std::string& said) {
+  Answer out{"its first steps", ""};
+  std::istringstream in(said);
+  for (std::string line; std::getline(in, line);) {
+    if (line.rfind(kStageMark, 0) == 0) out.stage = line.substr(std::strlen(kStageMark));
+    else out.json = line;
+  }
+  return out;
+}
+
 }  // namespace
 
 ProbeOutcome probe_in_child(const std::filesystem::path& program, const std::filesystem::path& file, std::chrono::milliseconds limit) {
@@ -61,21 +80,25 @@ ProbeOutcome probe_in_child(const std::filesystem::path& program, const std::fil
   const pid_t child = fork();
   if (child < 0) throw Error(ErrorKind::plugin, fmt::format("cannot probe: {}", std::strerror(errno)));
   if (child == 0) become_child(program, file, pipe_ends[1]);
+  setpgid(child, child);  // here as well: whichever of the two is first
   close(pipe_ends[1]);
-  ProbeOutcome out;
-  const bool ended = read_answer(pipe_ends[0], limit, out.json);
+  std::string said;
+  const bool ended = read_answer(pipe_ends[0], limit, said);
   close(pipe_ends[0]);
-  if (!ended) kill(child, SIGKILL);
+  if (!ended) kill(-child, SIGKILL);
   int status = 0;
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) {}
+  const auto [stage, answer] = split_answer(said);
+  ProbeOutcome out;
   if (!ended) {
-    out.failure = fmt::format("no answer within {:.0f} s", std::chrono::duration<double>(limit).count());
+    out.failure = fmt::format("no answer within {:g} s, last seen in {}", std::chrono::duration<double>(limit).count(), stage);
   } else if (WIFSIGNALED(status)) {
-    out.failure = fmt::format("crashed: {} while it was loaded or probed", signal_name(WTERMSIG(status)));
-  } else if (out.json.empty()) {
-    out.failure = fmt::format("ended with exit code {} and said nothing", WEXITSTATUS(status));
+    out.failure = fmt::format("crashed: {} in {}", signal_name(WTERMSIG(status)), stage);
+  } else if (answer.empty()) {
+    out.failure = fmt::format("ended the process with exit code {} in {}", WEXITSTATUS(status), stage);
   } else {
     out.answered = true;
+    out.json = answer;
   }
   return out;
 }
