@@ -127,6 +127,7 @@ void grad(Lowering& l, const Group& group) {
   std::vector<PrimitiveStep::Argument> arguments{{DNNL_ARG_SRC, l.read(x, best.src())},
                                                  {DNNL_ARG_DIFF_DST, from},
                                                  {DNNL_ARG_SCALE, l.read(g.in(n, 2))},
+                                                 {DNNL_ARG_SHIFT, l.read(g.in(n, 2))},  // demanded, and not read
                                                  {DNNL_ARG_MEAN, l.read(g.in(n, 3))},
                                                  {DNNL_ARG_VARIANCE, variance_of(l, g.in(n, 4), eps)},
                                                  {DNNL_ARG_DIFF_SCALE, l.write(g.out(n, 1))},

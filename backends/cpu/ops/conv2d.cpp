@@ -63,7 +63,7 @@ Folded fold(Lowering& l, Value w, Value bias, uint32_t norm) {
 
 /// What a group of a convolution consists of.
 struct Parts {
-  Value x, w, y;
+  Value x = kNoValue, w = kNoValue, y = kNoValue;
   Value bias = kNoValue;
   Value residual = kNoValue;
   uint32_t norm = kNoNode;
@@ -71,7 +71,10 @@ struct Parts {
 };
 
 Parts parts_of(const GraphIndex& g, const Group& group) {
-  Parts p{g.in(group.leader, 0), g.in(group.leader, 1), g.out(group.nodes.back(), 0)};
+  Parts p;
+  p.x = g.in(group.leader, 0);
+  p.w = g.in(group.leader, 1);
+  p.y = g.out(group.nodes.back(), 0);
   if (const uint32_t n = group.member(g, Op::bias_add); n != kNoNode) p.bias = g.in(n, 1);
   p.norm = group.member(g, Op::batch_norm_infer);
   if (const uint32_t n = group.member(g, Op::add); n != kNoNode) {

@@ -52,7 +52,10 @@ void grad(Lowering& l, const Group& group) {
       const int64_t n = i / w.blocks, first = i % w.blocks * w.lanes, count = std::min(w.lanes, w.channels - first);
       const float* dy0 = p.at(0) + n * w.channels + first;
       float* dx0 = p.at(1) + n * w.sample + i % w.blocks * w.block;
-      if (w.lanes == 1) return std::fill_n(dx0, w.height * w.width, *dy0 * share);
+      if (w.lanes == 1) {
+        std::fill_n(dx0, w.height * w.width, *dy0 * share);
+        return;
+      }
       for (int64_t c = 0; c < w.lanes; ++c) dx0[c] = c < count ? dy0[c] * share : 0.0f;
       for (int64_t at = 1; at < w.height * w.width; ++at) std::copy_n(dx0, w.lanes, dx0 + at * w.column);
     });
