@@ -9,6 +9,9 @@ endif()
 # Warnings and sanitizers of our own targets.
 add_library(convoy_flags INTERFACE)
 target_compile_options(convoy_flags INTERFACE -Wall -Wextra)
+if(CONVOY_ASSERTIONS)
+  target_compile_definitions(convoy_flags INTERFACE CONVOY_ASSERTIONS=1)
+endif()
 if(CONVOY_SANITIZER STREQUAL "address")
   target_compile_options(convoy_flags INTERFACE -fsanitize=address,undefined -fno-sanitize-recover=undefined
                                                 -fno-omit-frame-pointer)
