@@ -34,7 +34,7 @@ void check_epoch(const Manifest& m) {
   throw refusal(newer ? "P201" : "P202", fmt::format("plugin '{}' was built for plugin ABI {}; this runner speaks ABI {}",
                                                      m.name, m.abi, CONVOY_ABI_EPOCH))
       .note("cause", fmt::format("the plugin is {} than the runner", newer ? "newer" : "older"))
-      .note("fix", newer ? fmt::format("a runner with ABI {}, or an {} build for ABI {}", m.abi, m.name, CONVOY_ABI_EPOCH)
+      .note("fix", newer ? fmt::format("a runner with ABI {}, or a build of '{}' for ABI {}", m.abi, m.name, CONVOY_ABI_EPOCH)
                          : fmt::format("rebuild it with find_package(Convoy {})", CONVOY_ABI_EPOCH));
 }
 
@@ -66,7 +66,8 @@ void check_sanitizer(const Manifest& m) {
   const auto said = [](const std::string& s) {
     return s == "none" ? std::string("without a sanitizer") : s == "address" ? "with AddressSanitizer" : "with ThreadSanitizer";
   };
-  throw refusal("P205", fmt::format("'{}' was built {} and this runner {}", m.name, said(m.sanitizer), said(kHostSanitizer)))
+  const std::string mine = kHostSanitizer == std::string("none") ? "was not" : said(kHostSanitizer);
+  throw refusal("P205", fmt::format("'{}' was built {} and this runner {}", m.name, said(m.sanitizer), mine))
       .note("fix", m.sanitizer == "none" ? "a build of it with the runner's sanitizer, or a plain runner"
                                          : fmt::format("the {} runner, or a plain build", m.sanitizer == "address" ? "asan" : "tsan"));
 }
