@@ -84,26 +84,32 @@ class Differentiation {
   }
 
   Gradients collect() {
+    std::vector<std::pair<Value, Value>> totals;
+    for (Value v = 0; v < forward_values_; ++v)
+      if (graph_[v].role == Role::param && has_gradient(v)) totals.emplace_back(v, total(v, "grad:" + graph_[v].name, 0));
+    const std::vector<int> uses = count_uses(totals);
     Gradients out;
-    for (Value v = 0; v < forward_values_; ++v) {
-      if (graph_[v].role != Role::param || !has_gradient(v)) continue;
-      const std::string name = "grad:" + graph_[v].name;
-      Value grad = total(v, name, 0);
-      if (!is_private(grad)) grad = append_node(graph_, Op::add_n, {grad}, {}, name, Phase::backward)[0];
+    for (auto [param, grad] : totals) {
+      const std::string name = "grad:" + graph_[param].name;
+      const bool is_private = graph_[grad].role == Role::activation && grad >= forward_values_ && uses[grad] == 1;
+      if (!is_private) grad = append_node(graph_, Op::add_n, {grad}, {}, name, Phase::backward)[0];
       graph_[grad].role = Role::grad;
       graph_[grad].name = name;
-      out.pairs.emplace_back(v, grad);
+      out.pairs.emplace_back(param, grad);
     }
     return out;
   }
 
-  /// Made for this parameter alone: a gradient that is an input, another parameter's, or read by a later backward
-  /// node has to be copied, since a strategy reduces gradients in place while backward goes on.
-  bool is_private(Value grad) const {
-    if (graph_[grad].role != Role::activation || grad < forward_values_) return false;
-    return std::none_of(graph_.nodes.begin(), graph_.nodes.end(), [&](const Node& n) {
-      return std::find(n.in.begin(), n.in.end(), grad) != n.in.end();
-    });
+  /// By value: nodes that read it, and parameters whose gradient it is. A gradient that is also an input, another
+  /// parameter's, or read by a later backward node has to be copied, since a strategy reduces gradients in place
+  /// while backward goes on.
+  std::vector<int> count_uses(const std::vector<std::pair<Value, Value>>& totals) const {
+    std::vector<int> uses(graph_.tensors.size(), 0);
+    for (const Node& n : graph_.nodes)
+      for (Value v : n.in)
+        if (v != kNoValue) ++uses[v];
+    for (const auto& [param, grad] : totals) ++uses[grad];
+    return uses;
   }
 
   Graph& graph_;

@@ -36,8 +36,8 @@ std::string list(const Graph& g, const std::vector<Value>& values) {
 std::string dump(const Graph& graph) {
   std::string out;
   for (const Node& n : graph.nodes)
-    out += fmt::format("{:8}  {} = {}({}) -> {}\n", phase_name(n.phase), n.name, rule_of(n.op).name, list(graph, n.in),
-                       list(graph, n.out));
+    out += fmt::format("{:8}  {} = {}({}){}{}\n", phase_name(n.phase), n.name, rule_of(n.op).name, list(graph, n.in),
+                       n.out.empty() ? "" : " -> ", list(graph, n.out));
   return out;
 }
 

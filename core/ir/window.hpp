@@ -34,14 +34,14 @@ inline int64_t output_size(const Window& w) {
 /// Height and width out of (.., .., height, width): fills in an attribute that the author left 0, refuses one
 /// that says otherwise, or a size that the attribute cannot hold.
 inline void take_size(const Inference& n, const char* what, int32_t (&attr)[2], const std::vector<int64_t>& dims) {
+  const int64_t size[2] = {dims[2], dims[3]};
   for (int i = 0; i < 2; ++i) {
-    const int64_t size = dims[2 + static_cast<std::size_t>(i)];
-    if (size > std::numeric_limits<int32_t>::max())
-      n.refuse(fmt::format("{} is {}x{}; 2147483647 is the most either way", what, dims[2], dims[3]));
-    if (attr[i] != 0 && attr[i] != size)
-      n.refuse(fmt::format("{} is given as {}x{} and is {}x{}", what, attr[0], attr[1], dims[2], dims[3]));
-    attr[i] = static_cast<int32_t>(size);
+    if (size[i] > std::numeric_limits<int32_t>::max())
+      n.refuse(fmt::format("{} is {}x{}; 2147483647 is the most either way", what, size[0], size[1]));
+    if (attr[i] != 0 && attr[i] != size[i])
+      n.refuse(fmt::format("{} is given as {}x{} and is {}x{}", what, attr[0], attr[1], size[0], size[1]));
   }
+  for (int i = 0; i < 2; ++i) attr[i] = static_cast<int32_t>(size[i]);
 }
 
 }  // namespace convoy::ir
