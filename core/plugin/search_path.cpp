@@ -4,9 +4,12 @@
 
 #include <fmt/format.h>
 
+#include <grp.h>
+#include <pwd.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cstring>
 #include <string_view>
 
 namespace convoy::plugin {
@@ -25,12 +28,23 @@ struct stat status_of(const fs::path& path) {
   return s;
 }
 
+/// A group of the owner alone, named like him, as many systems give each user together with a umask of 0002: what it may
+/// write, nobody else may. Any other group counts as other users.
+bool is_private_group(gid_t group, uid_t owner) {
+  const passwd* user = getpwuid(owner);
+  const ::group* g = user == nullptr ? nullptr : getgrgid(group);
+  if (g == nullptr || std::strcmp(g->gr_name, user->pw_name) != 0) return false;
+  for (char** member = g->gr_mem; *member != nullptr; ++member)
+    if (std::strcmp(*member, user->pw_name) != 0) return false;
+  return true;
+}
+
 void check_one(const fs::path& path, const fs::path& part, bool is_parent) {
   const struct stat s = status_of(part);
   const std::string which = part == path ? "it" : part.string();
   if (s.st_uid != 0 && s.st_uid != geteuid())
     refuse(path, fmt::format("{} belongs to another user (uid {})", which, s.st_uid), "install a copy of your own");
-  const bool writable = (s.st_mode & (S_IWGRP | S_IWOTH)) != 0;
+  const bool writable = (s.st_mode & S_IWOTH) != 0 || ((s.st_mode & S_IWGRP) != 0 && !is_private_group(s.st_gid, s.st_uid));
   const bool kept_by_sticky = is_parent && (s.st_mode & S_ISVTX) != 0;
   if (writable && !kept_by_sticky)
     refuse(path, fmt::format("{} is writable by other users (mode {:04o})", which, s.st_mode & 07777),

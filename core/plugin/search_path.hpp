@@ -21,7 +21,8 @@ SearchPath make_search_path(const std::vector<std::string>& asked, const char* v
 
 /// Errors: plugin P104, naming file, mode and remedy, where `path` or a folder above it could be changed by others
 /// than root and the user. `path` has its links resolved. A folder above may be writable by others where its sticky bit
-/// keeps them from replacing what they do not own, as in /tmp.
+/// keeps them from replacing what they do not own, as in /tmp. A group that is the owner's alone is no others.
+/// Threads: one at a time.
 void refuse_if_writable_by_others(const std::filesystem::path& path);
 
 }  // namespace convoy::plugin

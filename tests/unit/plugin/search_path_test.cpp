@@ -6,6 +6,8 @@
 
 #include <doctest/doctest.h>
 
+#include <grp.h>
+#include <pwd.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -140,6 +142,29 @@ TEST_SUITE("writable by others") {
     fs::permissions(nest.outer, fs::perms(0777));
     CHECK(refusal(nest.file).find(nest.outer.string() + " is writable by other users (mode 0777)") != std::string::npos);
     fs::permissions(nest.outer, fs::perms(01777));
+    CHECK(refusal(nest.file) == "");
+  }
+
+  TEST_CASE("a group counts as other users, unless it is the owner's own, as with a umask of 0002") {
+    const passwd* me = getpwuid(geteuid());
+    const group* mine = getgrgid(getegid());
+    if (me == nullptr || mine == nullptr) {
+      MESSAGE("skipped: the user or the group has no name here");
+      return;
+    }
+    const bool own = std::string(me->pw_name) == mine->gr_name && mine->gr_mem[0] == nullptr;
+    Nest nest;
+    fs::permissions(nest.file, fs::perms(0664));
+    fs::permissions(nest.inner, fs::perms(0775));
+    CHECK(refusal(nest.file).empty() == own);
+    if (geteuid() != 0) {
+      MESSAGE("skipped: only root can give files to any group");
+      return;
+    }
+    constexpr gid_t kSomeGroup = 54321;
+    REQUIRE(chown(nest.file.c_str(), 0, kSomeGroup) == 0);
+    CHECK(refusal(nest.file).find("it is writable by other users (mode 0664)") != std::string::npos);
+    fs::permissions(nest.file, fs::perms(0644));
     CHECK(refusal(nest.file) == "");
   }
 
