@@ -60,6 +60,7 @@ TEST_SUITE("contract: batch_norm") {
   TEST_CASE("batch_norm's gradient is the same on every backend, or refused with a reason") {
     std::vector<Case> cases;
     for (const Dims& d : kShapes) {
+      if (d[0] * d[2] * d[3] == 2) continue;  // of two values nothing but eps is left: all digits cancel
       Case forward(text(d, 1e-5));
       const Dims channels{d[1]};
       const Value fx = forward.x(d), gamma = forward.param(channels), beta = forward.param(channels);
@@ -69,7 +70,8 @@ TEST_SUITE("contract: batch_norm") {
       const auto& out = forward.graph().nodes[0].out;
 
       Case& c = cases.emplace_back(forward.what());
-      const Value dy = c.x(d), x = c.x(d, listed(forward.data().at(fx))), g = c.param(channels);
+      // x before dy: values are random by index, and a dy equal to x has a gradient of nothing but roundings.
+      const Value x = c.x(d, listed(forward.data().at(fx))), dy = c.x(d), g = c.param(channels);
       const Value saved_mean = c.x(channels, listed(made.at(out[1]))), inv_std = c.x(channels, listed(made.at(out[2])));
       c.run(Op::batch_norm_grad, {dy, x, g, saved_mean, inv_std}, attrs(1e-5, 0.1));
     }
