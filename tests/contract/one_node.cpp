@@ -148,7 +148,7 @@ void compare(const Case& c, const Values& found, const Values& truth) {
 
 /// Runs one case in one way; returns the reason where it is refused.
 std::string hold_one(const exec::Device& device, const std::string& execution, const Case& c, const Values& truth) {
-  INFO(device.name() << ", " << execution << ", " << ir::rule_of(c.op()).name << ": " << c.what());
+  INFO(device.name() << ", " << execution << ", " << std::string(ir::rule_of(c.op()).name) << ": " << c.what());
   host().take_message();
   const ir::FlatGraph flat(c.graph());
   const Claim said = claim(device, execution, flat.view());
@@ -211,7 +211,7 @@ Value Case::give(Role role, const Dims& dims, const Fill& fill, DType t) {
   tensor.role = role;
   const int64_t n = tensor.elements();
   const Value v = graph_.add(std::move(tensor));
-  sdk::Random random(1, sdk::RandomUse::synthetic, 0, v);
+  sdk::Random random(seed_, sdk::RandomUse::synthetic, 0, v);
   for (int64_t i = 0; i < n; ++i) {
     const double value = fill(random, i);
     data_[v].push_back(t == DType::f32 ? static_cast<double>(static_cast<float>(value)) : value);

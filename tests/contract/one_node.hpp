@@ -36,7 +36,8 @@ Fill listed(std::vector<double> values);
 /// `Case c("3x3 s2"); Value x = c.give(...); c.run(Op::relu, {x});`
 class Case {
  public:
-  explicit Case(std::string what) : what_(std::move(what)) {}
+  /// `seed`: another one where the data must have nothing to do with those of a case that they are combined with.
+  explicit Case(std::string what, uint64_t seed = 1) : what_(std::move(what)), seed_(seed) {}
 
   Value give(Role role, const Dims& dims, const Fill& fill, DType t = DType::f32);
   /// An input of the step, f32.
@@ -62,6 +63,7 @@ class Case {
   void append(Op op, std::vector<Value> in, std::vector<std::byte> attrs);
 
   std::string what_;
+  uint64_t seed_;
   ir::Graph graph_;
   std::map<Value, std::vector<double>> data_;  // of inputs, exact in their type
 };

@@ -61,7 +61,7 @@ TEST_SUITE("contract: batch_norm") {
     std::vector<Case> cases;
     for (const Dims& d : kShapes) {
       if (d[0] * d[2] * d[3] == 2) continue;  // of two values nothing but eps is left: all digits cancel
-      Case forward(text(d, 1e-5));
+      Case forward(text(d, 1e-5), 2);
       const Dims channels{d[1]};
       const Value fx = forward.x(d), gamma = forward.param(channels), beta = forward.param(channels);
       const Value mean = forward.state(channels), var = forward.state(channels, between(0.5, 2));

@@ -17,7 +17,7 @@ TEST_SUITE("contract: lrn") {
         Case forward(what);
         const Value fx = forward.x(d);
         forward.run(Op::lrn, {fx}, a);
-        Case backward(what);
+        Case backward(what, 2);
         const Value dy = backward.x(d), x = backward.x(d, listed(forward.data().at(fx)));
         const Value y = backward.x(d, listed(first_output(forward)));
         backward.run(Op::lrn_grad, {dy, x, y}, a);

@@ -24,7 +24,7 @@ TEST_SUITE("contract: max_pool") {
     for (const Fill& fill : {around_zero(), few_values()})
       for (const PoolShape& s : pool_shapes()) {
         // y must be what max_pool makes of x: taken from a case of its own.
-        Case forward(s.text());
+        Case forward(s.text(), 2);
         const Value fx = forward.x(s.x(), fill);
         forward.run(Op::max_pool, {fx}, s.attrs());
         Case& c = cases.emplace_back(s.text());

@@ -13,7 +13,7 @@ TEST_SUITE("contract: relu") {
         Case forward("relu");
         const Value fx = forward.x(d, fill);
         forward.run(Op::relu, {fx});
-        Case backward("gradient");
+        Case backward("gradient", 2);
         const Value dy = backward.x(d), y = backward.x(d, listed(first_output(forward)));
         backward.run(Op::relu_grad, {dy, y});
         cases.push_back(std::move(forward));

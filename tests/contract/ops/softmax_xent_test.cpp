@@ -51,7 +51,7 @@ TEST_SUITE("contract: softmax_xent") {
     std::vector<Case> cases;
     for (const Batch& b : batches())
       for (const double s : {0.0, 0.1}) {
-        Case forward(b.what);
+        Case forward(b.what, 2);
         const Value logits = forward.x({b.N, b.K}, b.logits);
         const Value labels = forward.give(Role::input, {b.N}, b.labels, DType::i32);
         forward.run(Op::softmax_xent, {logits, labels}, smoothing(s));
