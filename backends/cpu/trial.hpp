@@ -12,6 +12,8 @@
 
 #include <doctest/doctest.h>
 
+#include <omp.h>
+
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -62,8 +64,9 @@ struct Recipe {
 
 class Trial {
  public:
-  explicit Trial(const ir::Graph& graph, int threads = 2) : flat_(graph), oracle_(flat_.view()) {
-    Compiled lowered = lower_graph(flat_.view(), nullptr);
+  explicit Trial(const ir::Graph& graph, int threads = 2, IStepHooks* hooks = nullptr) : flat_(graph), oracle_(flat_.view()) {
+    omp_set_num_threads(threads);
+    Compiled lowered = lower_graph(flat_.view(), hooks);
     for (uint32_t n = 0; n < lowered.notes.size(); ++n) {
       notes.push_back(lowered.notes[n]);
       if (lowered.notes[n].via == Via::refused) refusals += lowered.graph->name(n) + ": " + lowered.notes[n].text + "\n";
@@ -77,6 +80,8 @@ class Trial {
   std::string refusals;  // empty: compiled
   std::vector<NodeNote> notes;
   Executable& executable() { return *executable_; }
+  /// Bits of all boundary values.
+  const std::vector<std::vector<uint64_t>>& memory() const { return memory_; }
 
   /// Values for what the step reads; f32 come from [lo, hi).
   void randomize(uint64_t seed, float lo = -1, float hi = 1) {
