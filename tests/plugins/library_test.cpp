@@ -1,4 +1,4 @@
-// What goes wrong between the file and its factories: P206, P207, P301 to P304, P306.
+// What goes wrong between the file and its factories: P206, P207, P301 to P306.
 #include "plugins/loader.hpp"
 
 #include <doctest/doctest.h>
@@ -90,6 +90,14 @@ TEST_SUITE("libraries") {
     const Error e = refusal_of("throwing_int");
     CHECK(e.number() == "P304");
     CHECK(std::string(e.what()) == "'throwing_int' failed in its entry point: 'an exception of an unknown type'");
+  }
+
+  TEST_CASE("P305: a plugin that needs more static TLS than is left is told the setting that helps") {
+    const Error e = refusal_of("static_tls");
+    CHECK(e.number() == "P305");
+    CHECK(e.exit_code() == 4);
+    CHECK(std::string(e.what()) == "'static_tls' needs static TLS and none is left (static_tls.convoy.so)");
+    CHECK(note(e, "fix").find("GLIBC_TUNABLES=glibc.rtld.optional_static_tls=") == 0);
   }
 
   TEST_CASE("P306: a manifest that promises something else is quoted against the entry point") {
