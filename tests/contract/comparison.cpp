@@ -9,6 +9,7 @@ double nmse(const std::vector<double>& found, const std::vector<double>& truth) 
   if (found.size() != truth.size()) return HUGE_VAL;
   double error = 0, power = 0;
   for (std::size_t i = 0; i < truth.size(); ++i) {
+    if (std::isnan(found[i]) && std::isnan(truth[i])) continue;
     error += (found[i] - truth[i]) * (found[i] - truth[i]);
     power += truth[i] * truth[i];
   }
@@ -20,7 +21,8 @@ std::string worst_element(const std::vector<double>& found, const std::vector<do
   std::size_t worst = 0;
   double most = -1;
   for (std::size_t i = 0; i < truth.size(); ++i) {
-    const double off = std::isnan(found[i]) ? HUGE_VAL : std::fabs(found[i] - truth[i]);
+    const bool one_nan = std::isnan(found[i]) != std::isnan(truth[i]), both = std::isnan(found[i]) && std::isnan(truth[i]);
+    const double off = one_nan ? HUGE_VAL : both ? 0 : std::fabs(found[i] - truth[i]);
     if (off <= most) continue;
     most = off;
     worst = i;

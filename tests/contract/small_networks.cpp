@@ -32,7 +32,6 @@ class PlainNet final : public Model {
     x = g.max_pool(g.lrn(g.relu(g.conv(x, "conv1", first))), Pool{3, 2});
     Conv second{9, 3, 1, sdk::Pair(0, 1)};
     second.bias = true;
-    second.groups = 3;
     x = g.avg_pool(g.relu(g.conv(x, "conv2", second)), Pool{2, 2, 1, true, false});
     x = g.dropout(g.relu(g.fc(g.flatten(x), "fc1", 19)), 0.3);
     const Var logits = g.fc(x, "fc2", s.classes);

@@ -22,9 +22,11 @@ double counted(const int32_t* labels, int64_t n, int64_t classes) {
   return static_cast<double>(std::max<int64_t>(1, count));
 }
 
-/// Classes that come before the label: a larger logit, or an equal one of a lower index. All of them where it is NaN.
+constexpr int64_t kNoHit = INT64_MAX;
+
+/// Classes that come before the label: a larger logit, or an equal one of a lower index. kNoHit where it is NaN.
 int64_t rank_of(const Scalar* row, int64_t classes, int64_t label) {
-  if (row[label] != row[label]) return classes;
+  if (row[label] != row[label]) return kNoHit;
   int64_t before = 0;
   for (int64_t k = 0; k < classes; ++k) before += row[k] > row[label] || (row[k] == row[label] && k < label) ? 1 : 0;
   return before;

@@ -4,6 +4,8 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
+#include <cmath>
+
 namespace convoy::contract {
 
 namespace {
@@ -29,6 +31,7 @@ std::vector<Batch> batches() {
       {"every third sample does not count", 8, 10, between(-3, 3), classes(10, 3)},
       {"no sample counts", 4, 10, between(-3, 3), constant(-1)},
       {"ties: the lower index is the larger", 16, 12, few_values(), classes(12)},
+      {"a NaN logit is no hit", 1, 3, listed({NAN, 1, 2}), constant(0)},
       {"logits far from zero", 4, 10, between(-200, 200), classes(10)},
   };
 }
