@@ -33,10 +33,11 @@ struct Outcome {
   int32_t top1, top5, counts, pad;
 };
 
-/// Classes before the label: a larger logit, or an equal one of a lower index. All of them where it is a NaN.
+/// Classes before the label: a larger logit, or an equal one of a lower index. More than any number of them where it
+/// is a NaN: no hit, however few the classes.
 int64_t rank_of(const float* row, int64_t classes, int64_t label) {
   const float own = row[label];
-  if (own != own) return classes;
+  if (own != own) return INT64_MAX;
   int64_t before = 0;
   for (int64_t k = 0; k < classes; ++k) before += row[k] > own || (row[k] == own && k < label) ? 1 : 0;
   return before;
