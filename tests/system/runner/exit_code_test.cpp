@@ -37,7 +37,7 @@ TEST_SUITE("exit codes") {
     expect(with(s, "model.widht=4").outcome, 2, {"error[P403]", "did you mean 'width'?"});
     expect(with(s, "device.precision=fp33").outcome, 2, {"fp32, tf32, bf16, fp16"});
     expect(with(s, "device.use=cpuu").outcome, 2, {"error[P101]", "did you mean 'cpu'?"});
-    expect(with(s, "data.batch=0").outcome, 2, {"data.batch = 0", "at least 1"});
+    expect(with(s, "data.batch=0").outcome, 2, {"data.batch = 0", "from 1 to"});
     expect(with(s, "device.precision=bf16").outcome, 2, {"does not compute in bf16"});
     expect(with(s, "device.count=2").outcome, 2, {"several replicas"});
     expect(with(s, "run.mode=benchmark").outcome, 2, {"not available in this version"});
@@ -51,7 +51,7 @@ TEST_SUITE("exit codes") {
       return;
     }
     Scratch s;
-    const auto mnist = *shared / "mnist", bad = *shared / "mnist_bad", cifar_bad = *shared / "cifar10_bad";
+    const auto mnist = *shared / "data" / "mnist", bad = *shared / "data" / "mnist_bad", cifar_bad = *shared / "data" / "cifar10_bad";
     const auto idx = [&](const std::string& key, const std::string& file) {
       return run_experiment(s, kSmallExperiment, {"--set", "data.use=idx", "--set", "data.path=\"" + mnist.string() + "\"", "--set", "data." + key + "=\"" + (bad / file).string() + "\""}).outcome;
     };

@@ -53,10 +53,10 @@ TEST_SUITE("real data") {
       MESSAGE("skipped: no shared data (CONVOY_SHARED)");
       return;
     }
-    const auto weights = *shared / "checkpoint" / "resnet20_cifar10.safetensors";
-    const auto reference = csv_rows(*shared / "checkpoint" / "resnet20_reference_logits.csv");
+    const auto weights = *shared / "data" / "checkpoint" / "resnet20_cifar10.safetensors";
+    const auto reference = csv_rows(*shared / "data" / "checkpoint" / "resnet20_reference_logits.csv");
     Scratch s;
-    const auto seen = run_experiment(s, evaluation(*shared / "cifar10", weights));
+    const auto seen = run_experiment(s, evaluation(*shared / "data" / "cifar10", weights));
     CAPTURE(seen.outcome.text);
     REQUIRE(seen.outcome.exit_code == 0);
     CHECK(seen.summary["top1"].get<double>() * 500 == doctest::Approx(499));
@@ -66,7 +66,7 @@ TEST_SUITE("real data") {
     for (std::size_t i = 0; i < 10; ++i) {
       const std::string& name = reference[1 + i][0];
       records += static_cast<char>(std::stoi(reference[1 + i][1]));
-      const auto pixels = planar_png(content(*shared / "cifar10" / name), 32);
+      const auto pixels = planar_png(content(*shared / "data" / "cifar10" / name), 32);
       records.append(pixels.begin(), pixels.end());
     }
     s.write("test_batch.bin", records);

@@ -37,13 +37,13 @@ TEST_SUITE("training") {
     }
     Scratch mnist, cifar;
     nlohmann::json summary;
-    const auto digits = run_config(mnist, "train/mnist.toml", *shared / "mnist", summary);
+    const auto digits = run_config(mnist, "train/mnist.toml", *shared / "data" / "mnist", summary);
     CAPTURE(digits.text);
     CHECK(digits.exit_code == 0);
     CHECK(summary["epochs"] == 3);
     MESSAGE("MNIST: top-1 " << summary["top1"] << " in " << summary["wall_s"] << " s");
     CHECK(summary["top1"] >= 0.97);
-    const auto pictures = run_config(cifar, "train/cifar10.toml", *shared / "cifar10", summary);
+    const auto pictures = run_config(cifar, "train/cifar10.toml", *shared / "data" / "cifar10", summary);
     CAPTURE(pictures.text);
     CHECK(pictures.exit_code == 0);
     CHECK(summary["epochs"] == doctest::Approx(30).epsilon(0.01));

@@ -57,7 +57,7 @@ struct IDevice : IObject {
   virtual Code copy(Stream s, const Buffer& dst, uint64_t dst_off, const Buffer& src, uint64_t src_off,
                     uint64_t n) noexcept = 0;
   virtual Code fill(Stream s, const Buffer& dst, uint64_t off, uint64_t n, uint32_t byte) noexcept = 0;
-  /// The vendor's own handle behind a stream, typed by its tag ("cuda.stream"). Errors: unsupported. Enqueue
+  /// The vendor's own handle behind a stream, typed by its tag ("<vendor>.stream"). Errors: unsupported. Enqueue
   /// only: never synchronise, destroy or change it.
   virtual Code native(Stream s, const char* tag, void** out) noexcept = 0;
 };
