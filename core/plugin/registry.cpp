@@ -21,6 +21,13 @@ std::string provided_text(const Candidate& c) {
   return out;
 }
 
+/// With links followed; as it stands where that is impossible, so that examining it says why.
+fs::path real_path(const fs::path& file) {
+  std::error_code ec;
+  const fs::path real = fs::canonical(file, ec);
+  return ec ? fs::absolute(file).lexically_normal() : real;
+}
+
 std::string sha256_file(const fs::path& file) {
   std::ifstream in(file, std::ios::binary);
   std::string piece(1 << 16, '\0');
@@ -54,9 +61,11 @@ void Registry::scan(const fs::path& folder, bool must_exist) {
   std::vector<fs::path> files;
   for (const auto& entry : fs::directory_iterator(real, ec))
     if (entry.path().filename().string().ends_with(".convoy.so")) files.push_back(entry.path());
+  if (ec && must_exist)
+    throw Error(ErrorKind::usage, fmt::format("--plugin-dir {}: it cannot be read ({})", folder.string(), ec.message()));
   std::sort(files.begin(), files.end());
   for (const auto& file : files) {
-    const auto seen = [&](const auto& c) { return c->file == fs::weakly_canonical(file); };
+    const auto seen = [real_file = real_path(file)](const auto& c) { return c->file == real_file; };
     if (std::any_of(candidates_.begin(), candidates_.end(), seen)) continue;  // one folder given twice
     candidates_.push_back(std::make_unique<Candidate>(examine(file, real)));
     add_rows(*candidates_.back());
@@ -103,7 +112,7 @@ const Candidate& Registry::find_file(Kind kind, const std::string& path, const P
                             at.file.empty() ? "the experiment" : at.file, path),
                 "P105")
         .note("fix", "check the file, then add --allow-experiment-plugins");
-  const Candidate& c = examined(fs::weakly_canonical(*experiment_folder_ / path));
+  const Candidate& c = examined(real_path(*experiment_folder_ / path));
   if (c.refused) throw *c.refused;
   const auto& provides = c.manifest->provides;
   const auto n = std::count_if(provides.begin(), provides.end(), [&](const Provided& p) { return p.kind == kind; });

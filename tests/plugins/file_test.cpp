@@ -105,13 +105,14 @@ TEST_SUITE("plugin files") {
     CHECK(std::string(refusal_of_bytes(bytes).what()).find("it is not a 64-bit little-endian library") != std::string::npos);
   }
 
-  TEST_CASE("P208: a folder, a pipe and a link to nothing are no plugins, and do not block") {
+  TEST_CASE("P208: a folder, a pipe, a link to nothing and a link to itself are no plugins, and do not block") {
     PluginFolder folder;
     fs::create_directory(folder.path() / "a.convoy.so");
     REQUIRE(mkfifo((folder.path() / "b.convoy.so").c_str(), 0600) == 0);
     fs::create_symlink("nowhere", folder.path() / "c.convoy.so");
+    fs::create_symlink("d.convoy.so", folder.path() / "d.convoy.so");
     Loader loader({folder.path()});
-    REQUIRE(loader.registry.rows().size() == 3);
+    REQUIRE(loader.registry.rows().size() == 4);
     for (const auto& row : loader.registry.rows()) {
       REQUIRE(row.candidate->refused);
       CHECK(row.candidate->refused->number() == "P208");

@@ -109,6 +109,8 @@ TEST_SUITE("program and plugins") {
     CHECK(absent.exit_code == 2);
     CHECK(has(absent.text, "--plugin-dir /nowhere/at/all: there is no such folder"));
     CHECK(Program().run({"plugins", "--plugin-dir", ""}).exit_code == 2);
+    PluginFolder folder;
+    CHECK(Program().run({"plugins", "--plugin-dir", folder.write("file", "x").string()}).exit_code == 2);
   }
 
   TEST_CASE("P101: a misspelt model points at the line and offers the nearest") {
