@@ -36,21 +36,29 @@ std::string kind_text(const ConfigValue& v) {
 
 std::string quoted(const std::string& text) {
   std::string out = "\"";
-  for (const unsigned char c : text) {
-    switch (c) {
-      case '"': out += "\\\""; break;
-      case '\\': out += "\\\\"; break;
-      case '\n': out += "\\n"; break;
-      case '\t': out += "\\t"; break;
-      case '\r': out += "\\r"; break;
-      default:
-        if (c < 0x20 || c == 0x7f)
-          out += fmt::format("\\u{:04X}", c);
-        else
-          out += static_cast<char>(c);
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto c = static_cast<unsigned char>(text[i]);
+    const auto next = static_cast<unsigned char>(i + 1 < text.size() ? text[i + 1] : 0);
+    if (c == '"' || c == '\\') {
+      out += {'\\', text[i]};
+    } else if (c == '\n' || c == '\t' || c == '\r') {
+      out += {'\\', c == '\n' ? 'n' : c == '\t' ? 't' : 'r'};
+    } else if (c < 0x20 || c == 0x7f) {
+      out += fmt::format("\\u{:04X}", c);
+    } else if (c == 0xC2 && next >= 0x80 && next < 0xA0) {  // U+0080 to U+009F: terminals obey them
+      out += fmt::format("\\u{:04X}", next);
+      ++i;
+    } else {
+      out += text[i];
     }
   }
   return out + "\"";
+}
+
+std::string key_text(const std::string& key) {
+  static constexpr const char* kBare = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-";
+  const bool bare = !key.empty() && key.find_first_not_of(kBare) == key.npos;
+  return bare ? key : quoted(key);
 }
 
 std::string float_text(double v) {

@@ -65,8 +65,10 @@ struct ConfigEntry {
 std::string kind_text(const ConfigValue& v);
 /// The value as one would write it in TOML, cut to a readable length.
 std::string shown(const ConfigValue& v);
-/// A string as a TOML basic string, escaped.
+/// A string as a TOML basic string, control characters escaped; valid UTF-8 is expected.
 std::string quoted(const std::string& text);
+/// A key as one would write it: quoted unless it is a bare one.
+std::string key_text(const std::string& key);
 /// A float as TOML that reads back as exactly this float, and never as an integer.
 std::string float_text(double v);
 

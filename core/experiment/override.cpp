@@ -1,48 +1,84 @@
 // `--set table.key=value`: one value of the experiment replaced before it is checked.
+// Not a check of the key: an unknown one is refused where the tables are read, under the position "--set table.key".
 #include "experiment/experiment.hpp"
 #include "experiment/toml_reader.hpp"
+#include "experiment/toml_text.hpp"
 
 #include <fmt/format.h>
+
+#include <algorithm>
 
 namespace convoy::experiment {
 
 namespace {
 
-[[noreturn]] void refuse(const std::string& assignment, const std::string& why) {
-  throw Error(ErrorKind::usage, fmt::format("--set {}: {}", assignment, why)).note("fix", "--set optimizer.lr=0.05");
-}
-
-std::vector<std::string> key_parts(const std::string& assignment, const std::string& key) {
-  std::vector<std::string> out(1);
-  bool in_quotes = false;
-  for (char c : key) {
-    if (c == '"') in_quotes = !in_quotes;
-    else if (c == '.' && !in_quotes) out.emplace_back();
-    else out.back() += c;
+/// Reads "a.b.\"c d\"" in front of the '='.
+class Assignment {
+ public:
+  explicit Assignment(const std::string& text) : text_(text) {
+    if (!is_plain_text(text_.substr(0, text_.find('=')))) refuse("the key is no UTF-8 text");
+    do parts_.push_back(part());
+    while (skip('.'));
+    if (!skip('=')) refuse("key=value is expected");
+    if (parts_.size() < 2) refuse(fmt::format("'{}' names no key of a table", parts_[0]));
+    if (static_cast<int>(parts_.size()) > kDeepestNesting) refuse("the key has too many parts");
   }
-  for (const auto& part : out)
-    if (part.empty()) refuse(assignment, fmt::format("'{}' is no key", key));
-  if (static_cast<int>(out.size()) > kDeepestNesting) refuse(assignment, "the key has too many parts");
-  return out;
-}
+
+  [[noreturn]] void refuse(const std::string& why) const {
+    throw Error(ErrorKind::usage, fmt::format("--set {}: {}", text_, why)).note("fix", "--set optimizer.lr=0.05");
+  }
+
+  const std::vector<std::string>& parts() const { return parts_; }
+  std::string source() const { return "--set " + text_.substr(0, at_ - 1); }
+  std::string value() const { return text_.substr(at_); }
+
+ private:
+  static constexpr const char* kSpace = " \t";
+
+  bool skip(char wanted) {
+    at_ = std::min(text_.find_first_not_of(kSpace, at_), text_.size());
+    if (at_ == text_.size() || text_[at_] != wanted) return false;
+    ++at_;
+    return true;
+  }
+
+  std::string part() {
+    for (const char quote : {'"', '\''}) {
+      if (!skip(quote)) continue;
+      const std::size_t end = text_.find(quote, at_);
+      if (end == text_.npos) refuse("a quote in the key is not closed");
+      const std::string name = text_.substr(at_, end - at_);
+      at_ = end + 1;
+      return name;
+    }
+    const std::size_t end = std::min(text_.find_first_of(".= \t\"'", at_), text_.size());
+    const std::string name = text_.substr(at_, end - at_);
+    if (name.empty()) refuse("a part of the key is empty");
+    at_ = end;
+    return name;
+  }
+
+  const std::string& text_;
+  std::size_t at_ = 0;
+  std::vector<std::string> parts_;
+};
 
 }  // namespace
 
 void apply_override(ConfigTable& config, const std::string& assignment) {
-  const auto eq = assignment.find('=');
-  if (eq == std::string::npos || eq == 0) refuse(assignment, "key=value is expected");
-  const std::string key = assignment.substr(0, eq), source = "--set " + key;
-  const auto parts = key_parts(assignment, key);
-  if (parts.size() < 2) refuse(assignment, fmt::format("'{}' names no key of a table", key));
+  const Assignment a(assignment);
+  const Position at{a.source(), 0, 0};
+  ConfigValue value = parse_override_value(a.value(), at.file);
   ConfigTable* table = &config;
-  for (std::size_t i = 0; i + 1 < parts.size(); ++i) {
-    if (table->find(parts[i]) == nullptr) table->set(parts[i], {source, 0, 0}, {ConfigTable{}, {source, 0, 0}});
-    ConfigEntry* e = table->find(parts[i]);
+  for (std::size_t i = 0; i + 1 < a.parts().size(); ++i) {
+    const std::string& part = a.parts()[i];
+    if (table->find(part) == nullptr) table->set(part, at, {ConfigTable{}, at});
+    ConfigEntry* e = table->find(part);
     auto* inner = std::get_if<ConfigTable>(&e->value.data);
-    if (inner == nullptr) refuse(assignment, fmt::format("'{}' is {}, not a table", parts[i], kind_text(e->value)));
+    if (inner == nullptr) a.refuse(fmt::format("'{}' is {}, not a table", part, kind_text(e->value)));
     table = inner;
   }
-  table->set(parts.back(), {source, 0, 0}, parse_override_value(assignment.substr(eq + 1), source));
+  table->set(a.parts().back(), at, std::move(value));
 }
 
 }  // namespace convoy::experiment

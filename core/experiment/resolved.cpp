@@ -1,4 +1,4 @@
-// An experiment written out again with every default: resolved.toml.
+// An experiment written out again with every default: resolved.toml. Not the file as it was written: comments are lost.
 #include "experiment/experiment.hpp"
 
 #include <fmt/format.h>
@@ -58,6 +58,21 @@ void write_device(Writer& w, const DeviceChoice& c) {
   w.options(c.options);
 }
 
+void write_comm(Writer& w, const CommChoice& c) {
+  w.choice("comm", c);
+  if (c.link) {
+    if (!c.link->bandwidth.empty()) w.put("link.bandwidth", c.link->bandwidth);
+    if (!c.link->latency.empty()) w.put("link.latency", c.link->latency);
+    if (c.link->bandwidth.empty() && c.link->latency.empty()) w.line("link", "{}");
+  }
+  w.options(c.options);
+}
+
+void write_sync(Writer& w, const Choice& c) {
+  w.choice("sync", c);
+  w.options(c.options);
+}
+
 void write_data(Writer& w, const DataChoice& c) {
   w.choice("data", c);
   w.put("batch", c.batch);
@@ -99,15 +114,29 @@ void write_schedule(Writer& w, const ScheduleChoice& o) {
   if (o.use == "cosine") w.put("final_lr", o.final_lr);
 }
 
+void write_checkpoint(Writer& w, const CheckpointOptions& o) {
+  w.table("checkpoint");
+  w.put("every_epochs", o.every_epochs);
+  w.put("keep_last", o.keep_last);
+}
+
 void write_report(Writer& w, const ReportOptions& o) {
   w.table("report");
   w.put("currency", o.currency);
-  std::string prices;
+  std::string by_device;
   for (const auto& [device, price] : o.price_per_minute) {
     if (device.empty()) return w.put("price_per_minute", price);
-    prices += fmt::format("{}{} = {}", prices.empty() ? "" : ", ", quoted(device), float_text(price));
+    by_device += fmt::format("{}{} = {}", by_device.empty() ? "" : ", ", quoted(device), float_text(price));
   }
-  if (!prices.empty()) w.line("price_per_minute", "{ " + prices + " }");
+  if (!by_device.empty()) w.line("price_per_minute", "{ " + by_device + " }");
+}
+
+void write_benchmark(Writer& w, const BenchmarkOptions& o) {
+  w.table("benchmark");
+  w.put("pass", o.pass);
+  w.put("warmup_steps", o.warmup_steps);
+  w.put("steps", o.steps);
+  w.put("repeats", o.repeats);
 }
 
 }  // namespace
@@ -117,18 +146,14 @@ std::string to_toml(const Experiment& e) {
   write_run(w, e.run);
   write_model(w, e.model);
   write_device(w, e.device);
-  for (const auto& [name, choice] : {std::pair{"comm", &e.comm}, {"sync", &e.sync}})
-    if (*choice) {
-      w.choice(name, **choice);
-      w.options((*choice)->options);
-    }
+  if (e.comm) write_comm(w, *e.comm);
+  if (e.sync) write_sync(w, *e.sync);
   write_data(w, e.data);
   write_optimizer(w, e.optimizer);
   write_schedule(w, e.schedule);
-  w.table("checkpoint");
-  w.put("every_epochs", e.checkpoint.every_epochs);
-  w.put("keep_last", e.checkpoint.keep_last);
+  write_checkpoint(w, e.checkpoint);
   write_report(w, e.report);
+  if (e.benchmark) write_benchmark(w, *e.benchmark);
   return w.text();
 }
 

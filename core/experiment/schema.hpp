@@ -1,10 +1,17 @@
 // Options of a plugin: their schema as text, and a table checked against it.
 //
-// One key a line:  name : type = default [allowed] # documentation
-//   type     bool int float string, or [int] [float] [string] for lists of them
-//   default  a TOML value; without "= default" the key must be given
-//   allowed  [lo..hi] with either end left out (numbers, elements of lists), or ["a"|"b"|"c"] (strings)
-// Names may be dotted ("link.latency"): nested tables. Empty lines and lines that begin with # are skipped.
+// One key a line, empty lines and lines that begin with # are skipped:
+//
+//   line     name ":" type [ "=" default ] [ allowed ] [ "#" documentation ]
+//   name     part { "." part }          part: letters, digits, '_', '-'; dots are tables within the plugin's table
+//   type     bool | int | float | string, or a list of one: [int] | [float] | [string]
+//   default  a TOML value of that type on one line; without it the key must be given
+//   allowed  "[" [ number ] ".." [ number ] "]"    for int, float and lists of them (each element), both ends included
+//            "[" string { "|" string } "]"         for string and [string] (each element); strings in double quotes
+//
+//   bucket_mib : float = 25 [0.1..1024]           # largest bucket
+//   wire       : string = "fp32" ["fp32"|"bf16"]
+//   link.hosts : [string]                         # must be given
 #pragma once
 
 #include "experiment/config_value.hpp"
@@ -31,6 +38,7 @@ using OptionList = std::vector<OptionValue>;
 /// Null where there is no such key.
 const OptionValue* find_option(const OptionList& list, const std::string& key);
 
+/// In the order of OptionData's alternatives.
 enum class OptionKind { boolean, integer, real, text, integers, reals, texts };
 
 struct OptionRule {
@@ -42,19 +50,26 @@ struct OptionRule {
   std::string doc;
 };
 
-/// Errors: plugin, naming the owner and the line that is wrong.
+/// Errors: plugin, naming the owner and the line that is wrong; a default must itself be allowed.
 std::vector<OptionRule> parse_schema(const std::string& text, const std::string& owner);
 
-/// Checks what was written and fills in defaults. `table_name` is "sync": for messages. `also_known` are keys that belong to
-/// the core and are skipped. Errors: usage; P403 for an unknown key, with the nearest.
+/// Checks what was written and fills in defaults. `table_name` is "sync": for messages. `also_known` are keys that the core
+/// has taken out of `table` already: they are offered where a key is unknown. `at` is where the table was written.
+/// An integer will do for a float; nothing else is converted, and nan is no value.
+/// Errors: usage; P403 for an unknown key, with the nearest.
 OptionList check_options(const std::vector<OptionRule>& rules, const ConfigTable& table, const std::string& table_name,
-                         const std::vector<std::string>& also_known);
+                         const std::vector<std::string>& also_known, const Position& at = {});
+
+/// The value as an option of that kind, nothing where it is of another.
+std::optional<OptionData> option_data(const ConfigValue& v, OptionKind kind);
+/// Whether range and choices admit it: each element of a list.
+bool is_allowed(const OptionRule& rule, const OptionData& value);
 
 /// A value as TOML.
 std::string toml_text(const OptionData& value);
 /// "int", "[string]".
 const char* name_of(OptionKind kind);
-/// "[4..]", "one of a, b": empty where everything is allowed.
+/// "4..", "0..1" or "a, b": empty where everything is allowed.
 std::string allowed_text(const OptionRule& rule);
 
 }  // namespace convoy::experiment

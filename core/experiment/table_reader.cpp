@@ -16,17 +16,19 @@ Position TableReader::where(const char* key) const {
 }
 
 void TableReader::refuse(const ConfigEntry& e, const std::string& expected) const {
-  throw Error(ErrorKind::usage, fmt::format("{}: {}.{} = {} is not allowed; {} is expected", to_string(e.at), name_, e.key,
-                                            shown(e.value), expected));
+  throw Error(ErrorKind::usage, fmt::format("{}: {}.{} = {} is not allowed; {} is expected", to_string(e.at), name_,
+                                            key_text(e.key), shown(e.value), expected));
 }
 
 namespace {
 
+constexpr double kUnlimited = 9.2e18;  // about the largest integer: a range that reaches it says nothing to the reader
+
 std::string range_text(const char* what, double lo, double hi) {
-  const bool low = lo > -9.2e18, high = hi < 9.2e18;
-  if (low && high) return fmt::format("{} from {:g} to {:g}", what, lo, hi);
-  if (low) return fmt::format("{} of at least {:g}", what, lo);
-  if (high) return fmt::format("{} of at most {:g}", what, hi);
+  const bool low = lo > -kUnlimited, high = hi < kUnlimited;
+  if (low && high) return fmt::format("{} from {} to {}", what, lo, hi);
+  if (low) return fmt::format("{} of at least {}", what, lo);
+  if (high) return fmt::format("{} of at most {}", what, hi);
   return what;
 }
 
@@ -73,14 +75,13 @@ std::string TableReader::choice(const char* key, const std::string& otherwise, c
                                 const std::vector<std::string>& not_yet) {
   const std::string v = text(key, otherwise);
   if (std::find(known.begin(), known.end(), v) != known.end()) return v;
-  const ConfigEntry* e = table_.find(key);
-  const std::string at = e == nullptr ? to_string(at_) : to_string(e->at);
-  if (std::find(not_yet.begin(), not_yet.end(), v) != not_yet.end())
-    throw Error(ErrorKind::usage, fmt::format("{}: {}.{} = \"{}\" is not available in this version", at, name_, key, v))
-        .note("known", join_names(known));
-  Error error(ErrorKind::usage, fmt::format("{}: {}.{} = \"{}\" is not allowed", at, name_, key, v));
-  error.note("known", join_names(known));
-  if (const auto near = nearest_name(v, known); !near.empty()) error.note("fix", fmt::format("did you mean \"{}\"?", near));
+  const bool later = std::find(not_yet.begin(), not_yet.end(), v) != not_yet.end();
+  Error error(ErrorKind::usage, fmt::format("{}: {}.{} = {} is {}", to_string(where(key)), name_, key, quoted(v),
+                                            later ? "not available in this version" : "not allowed"));
+  std::vector<std::string> words;
+  for (const auto& word : known) words.push_back(quoted(word));
+  error.note("known", join_names(words));
+  if (const auto near = nearest_name(v, known); !later && !near.empty()) error.note("fix", fmt::format("did you mean \"{}\"?", near));
   throw error;
 }
 
@@ -118,10 +119,13 @@ ConfigTable TableReader::rest() const {
   return out;
 }
 
-void TableReader::finish() const {
+void TableReader::finish(const std::vector<std::pair<std::string, std::string>>& elsewhere) const {
   for (const ConfigEntry& e : table_.entries()) {
     if (asked_.count(e.key) != 0) continue;
-    Error error(ErrorKind::usage, fmt::format("{}: unknown key '{}' in [{}]", to_string(e.at), e.key, name_));
+    for (const auto& [key, use] : elsewhere)
+      if (e.key == key)
+        throw Error(ErrorKind::usage, fmt::format("{}: {}.{} belongs to use = \"{}\"", to_string(e.at), name_, key, use));
+    Error error(ErrorKind::usage, fmt::format("{}: unknown key '{}' in [{}]", to_string(e.at), key_text(e.key), name_));
     error.note("known", join_names(asked()));
     if (const auto near = nearest_name(e.key, asked()); !near.empty()) error.note("fix", fmt::format("did you mean '{}'?", near));
     throw error;

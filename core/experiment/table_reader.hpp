@@ -1,4 +1,5 @@
 // Reads the core's own keys of one table: each asked for once, the rest left for a plugin's schema or refused.
+// Not for a plugin's keys: those are in schema.hpp.
 #pragma once
 
 #include "experiment/config_value.hpp"
@@ -10,6 +11,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace convoy::experiment {
@@ -29,6 +31,7 @@ class TableReader {
                      const std::vector<std::string>& not_yet = {});
   std::vector<int64_t> integers(const char* key, int64_t lo);
   std::vector<double> reals(const char* key, double lo, double hi);
+  /// For keys with a form of their own; null where absent.
   const ConfigEntry* take(const char* key);
 
   bool given(const char* key) const { return table_.find(key) != nullptr; }
@@ -37,8 +40,8 @@ class TableReader {
   /// What nobody asked for.
   ConfigTable rest() const;
   std::vector<std::string> asked() const { return {asked_.begin(), asked_.end()}; }
-  /// Refuses what nobody asked for.
-  void finish() const;
+  /// Refuses what nobody asked for. `elsewhere`: keys that mean something beside another `use`, and which.
+  void finish(const std::vector<std::pair<std::string, std::string>>& elsewhere = {}) const;
 
   [[noreturn]] void refuse(const ConfigEntry& e, const std::string& expected) const;
 

@@ -5,9 +5,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <utility>
+
 namespace convoy::experiment {
 
 namespace {
+
+bool is_control(unsigned char c) { return c < 0x20 || c == 0x7f; }
 
 /// Walks the text with just enough of TOML's grammar to know what is inside a string or a comment.
 class Scanner {
@@ -15,7 +20,7 @@ class Scanner {
   Scanner(std::string_view text, const std::string& source) : text_(text), source_(source) {}
 
   void run() {
-    if (text_.substr(0, 3) == "\xEF\xBB\xBF") at_ = 3;
+    if (starts("\xEF\xBB\xBF")) at_ = 3;  // a byte order mark, which counts in no column
     while (at_ < text_.size()) step();
   }
 
@@ -32,8 +37,9 @@ class Scanner {
 
   bool starts(std::string_view s) const { return text_.substr(at_, s.size()) == s; }
 
+  /// Past `n` ASCII bytes.
   void advance(std::size_t n) {
-    for (std::size_t i = 0; i < n; ++i) {
+    for (std::size_t i = 0; i < n && at_ < text_.size(); ++i) {
       column_ = here() == '\n' ? 1 : column_ + 1;
       line_ += here() == '\n' ? 1 : 0;
       ++at_;
@@ -42,74 +48,65 @@ class Scanner {
 
   void step() {
     const unsigned char c = here();
+    if (c >= 0x80) return step_character();
     check_control(c);
-    if (c >= 0x80) {
-      const std::size_t n = character_length();
-      if (in_ == In::code)
-        refuse(fmt::format("'{}' stands outside a string or comment; only ASCII is allowed there, names with other letters go in quotes",
-                           text_.substr(at_, n)));
-      column_ -= static_cast<int>(n) - 1;  // columns count characters
-      return advance(n);
-    }
     switch (in_) {
       case In::code: return step_code(c);
-      case In::comment: return step_until(c == '\n', 1);
-      case In::basic:
-        if (c == '\\' && here(1) != '\n' && at_ + 1 < text_.size() && here(1) < 0x80) return skip_escape();
-        return step_until(c == '"' || c == '\n', 1);
-      case In::literal: return step_until(c == '\'' || c == '\n', 1);
-      case In::basic_block:
-        if (c == '\\' && at_ + 1 < text_.size() && here(1) < 0x80) return skip_escape();
-        return step_until(starts("\"\"\""), 3);
-      case In::literal_block: return step_until(starts("'''"), 3);
+      case In::comment: return step_until(c == '\n');
+      case In::basic: return c == '\\' ? skip_escape() : step_until(c == '"' || c == '\n');
+      case In::literal: return step_until(c == '\'' || c == '\n');
+      case In::basic_block: return c == '\\' ? skip_escape() : step_block('"');
+      case In::literal_block: return step_block('\'');
     }
   }
 
-  void skip_escape() {
-    advance(1);
-    check_control(here());
-    advance(1);
+  void step_character() {
+    const std::size_t bytes = utf8_length(text_.substr(at_));
+    if (bytes == 0) refuse(fmt::format("the byte 0x{:02X} begins no valid UTF-8 character", here()));
+    if (in_ == In::code)
+      refuse(fmt::format("'{}' stands outside a string or comment; only ASCII is allowed there, names with other letters go in quotes",
+                         text_.substr(at_, bytes)));
+    at_ += bytes;
+    ++column_;  // columns count characters
   }
+
+  /// A backslash and the quote or backslash behind it. Whatever else follows is seen by the next step.
+  void skip_escape() { advance(here(1) == '"' || here(1) == '\\' ? 2 : 1); }
 
   void step_code(unsigned char c) {
-    if (c == '#') in_ = In::comment;
-    // Each dot of a key is a table within a table: the parser bounds brackets, not these.
-    if (c == '\n' || c == '=' || c == ',' || c == '[' || c == '{') dots_ = 0;
-    if (c == '.' && ++dots_ > kDeepestNesting) refuse(fmt::format("a key with more than {} dots", kDeepestNesting));
-    for (const auto& [mark, in] : {std::pair<std::string_view, In>{"\"\"\"", In::basic_block}, {"'''", In::literal_block},
-                                   {"\"", In::basic}, {"'", In::literal}})
-      if (in_ == In::code && starts(mark)) {
-        in_ = in;
-        return advance(mark.size());
-      }
+    count_dots(c);
+    static constexpr std::pair<std::string_view, In> kOpenings[] = {
+        {"\"\"\"", In::basic_block}, {"'''", In::literal_block}, {"\"", In::basic}, {"'", In::literal}, {"#", In::comment}};
+    for (const auto& [mark, in] : kOpenings) {
+      if (!starts(mark)) continue;
+      in_ = in;
+      return advance(mark.size());
+    }
     advance(1);
   }
 
-  void step_until(bool end, std::size_t length) {
+  /// Each dot of a key is a table within a table: the parser bounds brackets, not these.
+  void count_dots(unsigned char c) {
+    if (c == '\n' || c == '=' || c == ',' || c == '[' || c == '{') dots_ = 0;
+    if (c == '.' && ++dots_ >= kDeepestNesting) refuse(fmt::format("a key with {} dots or more", kDeepestNesting));
+  }
+
+  void step_until(bool end) {
     if (end) in_ = In::code;
-    advance(end ? length : 1);
+    advance(1);
+  }
+
+  /// Up to two quotes may stand before the three that close a block: """"a"""" holds "a".
+  void step_block(char quote) {
+    std::size_t quotes = 0;
+    while (quotes < 5 && here(quotes) == static_cast<unsigned char>(quote)) ++quotes;
+    if (quotes >= 3) in_ = In::code;
+    advance(std::max<std::size_t>(quotes, 1));
   }
 
   void check_control(unsigned char c) const {
     const bool line_end = c == '\n' || (c == '\r' && here(1) == '\n');
-    if ((c < 0x20 && c != '\t' && !line_end) || c == 0x7f)
-      refuse(fmt::format("the control byte 0x{:02X} is not allowed", c));
-  }
-
-  /// Bytes of the UTF-8 character here. Refuses what is none: overlong, surrogate, too large, cut short.
-  std::size_t character_length() const {
-    const unsigned char c = here();
-    const std::size_t n = c >= 0xF0 ? 4 : c >= 0xE0 ? 3 : 2;
-    uint32_t code = c & (0xFF >> (n + 1));
-    bool valid = c >= 0xC2 && c <= 0xF4;
-    for (std::size_t i = 1; i < n; ++i) {
-      valid = valid && (here(i) & 0xC0) == 0x80;
-      code = code << 6 | (here(i) & 0x3F);
-    }
-    valid = valid && !(n == 3 && (code < 0x800 || (code >= 0xD800 && code <= 0xDFFF))) &&
-            !(n == 4 && (code < 0x10000 || code > 0x10FFFF));
-    if (!valid) refuse(fmt::format("the byte 0x{:02X} begins no valid UTF-8 character", c));
-    return n;
+    if (is_control(c) && c != '\t' && !line_end) refuse(fmt::format("the control byte 0x{:02X} is not allowed", c));
   }
 
   std::string_view text_;
@@ -123,9 +120,35 @@ class Scanner {
 
 }  // namespace
 
+std::size_t utf8_length(std::string_view text) {
+  if (text.empty()) return 0;
+  const auto byte = [&](std::size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u; };
+  const unsigned first = byte(0);
+  if (first < 0x80) return 1;
+  if (first < 0xC2 || first > 0xF4) return 0;
+  const std::size_t bytes = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : 2;
+  unsigned code = first & (0xFFu >> (bytes + 1));
+  for (std::size_t i = 1; i < bytes; ++i) {
+    if ((byte(i) & 0xC0) != 0x80) return 0;
+    code = code << 6 | (byte(i) & 0x3F);
+  }
+  static constexpr unsigned kSmallest[] = {0, 0, 0x80, 0x800, 0x10000};  // by length: a smaller one is overlong
+  const bool surrogate = code >= 0xD800 && code <= 0xDFFF;
+  return code >= kSmallest[bytes] && code <= 0x10FFFF && !surrogate ? bytes : 0;
+}
+
+bool is_plain_text(std::string_view text) {
+  while (!text.empty()) {
+    const std::size_t bytes = utf8_length(text);
+    if (bytes == 0 || is_control(static_cast<unsigned char>(text[0]))) return false;
+    text.remove_prefix(bytes);
+  }
+  return true;
+}
+
 void check_toml_text(std::string_view text, const std::string& source) {
   if (text.size() > kLargestFile)
-    throw Error(ErrorKind::usage, fmt::format("{}: the file has {} bytes; at most {} are read", source, text.size(), kLargestFile));
+    throw Error(ErrorKind::usage, fmt::format("{}:1:1: the text has more than {} bytes, which is the most that is read", source, kLargestFile));
   Scanner(text, source).run();
 }
 
