@@ -65,5 +65,7 @@ struct FlatKernels {
 
 /// Those of this processor: chosen once.
 const FlatKernels& flat();
+/// The i-th that this processor can run, the best last; null behind them. For tests.
+const FlatKernels* usable_flat(int i);
 
 }  // namespace convoy::cpu
