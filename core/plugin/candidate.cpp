@@ -1,16 +1,14 @@
 #include "plugin/candidate.hpp"
 
+#include "plugin/needed.hpp"
 #include "plugin/search_path.hpp"
 
 #include <convoy/abi.hpp>
 
 #include <fmt/format.h>
 
-#include <dlfcn.h>
-
-#include <cstdlib>
 #include <fstream>
-#include <sstream>
+#include <utility>
 
 namespace convoy::plugin {
 
@@ -74,51 +72,28 @@ void check_sanitizer(const Manifest& m) {
 
 void check_needed(Candidate& c) {
   for (const auto& soname : c.elf.needed) {
-    if (resolve_needed(soname, c).empty())
+    if (resolve_needed(soname, c.elf, c.file).empty())
       throw refusal("P206", fmt::format("'{}' needs {}, which the system loader cannot find", c.manifest->name, soname))
           .note("fix", "install the package that brings it, or load its module");
   }
 }
 
-fs::path regular_file(const fs::path& file) {
+fs::path real_path(const fs::path& file) {
   std::error_code ec;
   const fs::path real = fs::canonical(file, ec);
   if (ec) throw refusal("P208", fmt::format("{} is not a plugin: it cannot be opened ({})", file.string(), ec.message()));
-  if (!fs::is_regular_file(real)) throw refusal("P208", fmt::format("{} is not a plugin: it is not a regular file", file.string()));
   return real;
-}
-
-std::string from_folders(const std::string& folders, const std::string& soname, const fs::path& origin) {
-  std::istringstream in(folders);
-  for (std::string folder; std::getline(in, folder, ':');) {
-    if (const auto at = folder.find("$ORIGIN"); at != std::string::npos) folder.replace(at, 7, origin.string());
-    std::error_code ec;
-    if (!folder.empty() && fs::exists(fs::path(folder) / soname, ec)) return (fs::path(folder) / soname).string();
-  }
-  return "";
-}
-
-/// The cache's text holds every name and path it knows; its binary form changes with the system, its strings do not.
-std::string from_loader_cache(const std::string& soname) {
-  static const std::string cache = [] {
-    std::ifstream in("/etc/ld.so.cache", std::ios::binary);
-    return std::string(std::istreambuf_iterator<char>(in), {});
-  }();
-  const std::string wanted = "/" + soname + '\0';
-  const auto found = cache.find(wanted);
-  if (found == std::string::npos) return "";
-  const auto start = cache.rfind('\0', found);
-  return cache.substr(start + 1, found + wanted.size() - start - 2);
 }
 
 }  // namespace
 
-std::string resolve_needed(const std::string& soname, const Candidate& c) {
-  const char* variable = std::getenv("LD_LIBRARY_PATH");
-  if (auto p = from_folders(c.elf.run_path, soname, c.file.parent_path()); !p.empty()) return p;
-  if (auto p = from_folders(variable == nullptr ? "" : variable, soname, c.file.parent_path()); !p.empty()) return p;
-  if (auto p = from_loader_cache(soname); !p.empty()) return p;
-  return from_folders("/lib:/usr/lib:/lib64:/usr/lib64:/lib/x86_64-linux-gnu:/usr/lib/x86_64-linux-gnu", soname, "");
+Error about(const Candidate& c, const Error& e) {
+  std::string file = c.file.string();
+  if (std::string(e.what()).find(file) != std::string::npos) return e;
+  if (c.manifest) file += fmt::format(" ({} {})", c.manifest->name, c.manifest->version);
+  std::vector<ErrorNote> notes{{"file", file}};
+  notes.insert(notes.end(), e.notes().begin(), e.notes().end());
+  return Error(e.kind(), e.what(), e.number(), std::move(notes));
 }
 
 Candidate examine(const fs::path& file, const fs::path& folder) {
@@ -126,11 +101,14 @@ Candidate examine(const fs::path& file, const fs::path& folder) {
   c.file = file;
   c.folder = folder;
   try {
-    c.file = regular_file(file);
+    c.file = real_path(file);
+    const PluginFile opened(c.file);
+    c.identity = opened.identity();
+    // The path's owners and modes; that it still leads to the file that is open is asked again when it is loaded.
     refuse_if_writable_by_others(c.file);
     // A link is followed to its file; the folder that holds the link decides where it points.
     if (const fs::path real = fs::canonical(folder); real != c.file.parent_path()) refuse_if_writable_by_others(real / file.filename());
-    c.elf = read_elf(c.file);
+    c.elf = read_elf(opened, c.file.string());
     if (!c.elf.manifest)
       throw refusal("P208", fmt::format("{} is not a plugin: it has no .convoy_manifest section", c.file.string()))
           .note("fix", "build it with convoy_add_plugin()");
@@ -141,7 +119,7 @@ Candidate examine(const fs::path& file, const fs::path& folder) {
     check_sanitizer(*c.manifest);
     check_needed(c);
   } catch (const Error& e) {
-    c.refused = e;
+    c.refused = about(c, e);
   }
   return c;
 }

@@ -4,6 +4,7 @@
 #include "error.hpp"
 #include "plugin/elf_file.hpp"
 #include "plugin/manifest.hpp"
+#include "plugin/plugin_file.hpp"
 
 #include <filesystem>
 #include <optional>
@@ -15,6 +16,7 @@ namespace convoy::plugin {
 struct Candidate {
   std::filesystem::path file;    // links resolved
   std::filesystem::path folder;  // the search folder that it was found in
+  FileIdentity identity;         // of the file that was read; what is loaded must be the same
   ElfFacts elf;
   std::optional<Manifest> manifest;  // none where it could not be read
   std::optional<Error> refused;      // why it may not be loaded
@@ -25,8 +27,7 @@ struct Candidate {
 /// sanitizer, needed libraries. Never throws for a fault of the file: that is in `refused`.
 Candidate examine(const std::filesystem::path& file, const std::filesystem::path& folder);
 
-/// Where the loader would find a needed library: beside the plugin ($ORIGIN), in its run path, or among what the system's
-/// loader knows; empty where nowhere. Best effort: LD_LIBRARY_PATH is looked at because the loader will.
-std::string resolve_needed(const std::string& soname, const Candidate& c);
+/// The same error with a first note that says which file and version it is about, where its text does not.
+Error about(const Candidate& c, const Error& e);
 
 }  // namespace convoy::plugin

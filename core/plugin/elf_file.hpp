@@ -3,6 +3,8 @@
 // Not a general ELF reader: 64-bit little-endian only.
 #pragma once
 
+#include "plugin/plugin_file.hpp"
+
 #include <cstdint>
 #include <filesystem>
 #include <optional>
@@ -18,9 +20,10 @@ struct ElfFacts {
   std::string run_path;                 // DT_RUNPATH or DT_RPATH
 };
 
+/// Reads some kilobytes of it, however large it is. `path` is for messages.
 /// Errors: plugin, naming file and reason (not ELF, for another machine, damaged).
-ElfFacts read_elf(const std::filesystem::path& path);
-/// The same for a file in memory; `path` is for messages.
+ElfFacts read_elf(const PluginFile& file, const std::string& path);
+/// The same for a file in memory.
 ElfFacts parse_elf(const std::vector<unsigned char>& bytes, const std::string& path);
 
 }  // namespace convoy::plugin

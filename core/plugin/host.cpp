@@ -1,12 +1,9 @@
 #include "plugin/host.hpp"
 
-#include "error.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstring>
-#include <vector>
 
 namespace convoy::plugin {
 
@@ -54,6 +51,18 @@ const char* name_of(Code c) {
 void Host::provide(const std::string& id, void* interface) {
   std::lock_guard lock(mutex_);
   provided_[id] = interface;
+}
+
+void Host::introduce(const std::string& plugin, const std::string& file) {
+  std::lock_guard lock(mutex_);
+  files_[plugin].insert(file);
+}
+
+std::vector<ErrorNote> Host::files_of(const std::string& plugin) {
+  std::lock_guard lock(mutex_);
+  std::vector<ErrorNote> notes;
+  for (const auto& file : files_[plugin]) notes.emplace_back("file", file);
+  return notes;
 }
 
 void* Host::query(const char* id) noexcept {
@@ -104,9 +113,9 @@ void Host::check(Code c, const std::string& plugin, const std::string& what) {
     throw Error(ErrorKind::plugin,
                 fmt::format("'{}' failed to {} and gave no message (code {}, {})", plugin, what,
                             static_cast<int>(c), name_of(c)),
-                "P402")
+                "P402", files_of(plugin))
         .note("fix", fmt::format("report it to the author of '{}'", plugin));
-  Error e(kind_of(c), fmt::format("'{}' could not {}: {}", plugin, what, lines.front()));
+  Error e(kind_of(c), fmt::format("'{}' could not {}: {}", plugin, what, lines.front()), "", files_of(plugin));
   for (std::size_t i = 1; i < lines.size(); ++i) e.note("in", lines[i]);
   throw e;
 }

@@ -2,6 +2,7 @@
 // Not the loader: it knows plugins only by the name that a call is checked under.
 #pragma once
 
+#include "error.hpp"
 #include "record/log.hpp"
 
 #include <convoy/abi.hpp>
@@ -10,7 +11,9 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
+#include <vector>
 
 namespace convoy::plugin {
 
@@ -30,8 +33,11 @@ class Host final : public IHost {
   void fail_async(Code c, Str who, Str msg) noexcept override;
   uint32_t abi_minor() noexcept override { return CONVOY_ABI_MINOR; }
 
+  /// Where the plugin of that name came from, for messages of check(): "/opt/acme/fast.convoy.so (acme_fast 0.4.1)". Two files
+  /// may provide the same name for different kinds; then both are mentioned.
+  void introduce(const std::string& plugin, const std::string& file);
   /// Throws where `c` is not ok: an Error whose kind follows from the code and whose text is what the plugin left,
-  /// with `plugin` and `what` (being done) in front; P402 where it left nothing.
+  /// with `plugin` and `what` (being done) in front, and its file below; P402 where it left nothing.
   void check(Code c, const std::string& plugin, const std::string& what);
   /// The messages that this thread's calls left since the last time, innermost first; empties them.
   std::string take_message();
@@ -39,6 +45,8 @@ class Host final : public IHost {
   void poll();
 
  private:
+  std::vector<ErrorNote> files_of(const std::string& plugin);
+
   struct AsyncFailure {
     Code code;
     std::string who;
@@ -48,6 +56,7 @@ class Host final : public IHost {
   record::LogSink& log_;
   std::mutex mutex_;
   std::map<std::string, void*> provided_;
+  std::map<std::string, std::set<std::string>> files_;
   std::optional<AsyncFailure> failure_;
   std::atomic<bool> failed_{false};
 };

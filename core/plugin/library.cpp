@@ -8,7 +8,6 @@
 #include <fmt/format.h>
 
 #include <dlfcn.h>
-#include <sys/stat.h>
 
 #include <algorithm>
 #include <fstream>
@@ -28,32 +27,34 @@ std::vector<shared_library>& loaded_libraries() {
   return *libraries;
 }
 
-/// What stands in the brackets of a boost system_error is the loader's own sentence.
+/// Boost.DLL puts the loader's own sentence into brackets, and behind them an error code that always says "Bad file
+/// descriptor". The sentence holds a path, and so may hold brackets itself.
 std::string bracketed(const std::string& what) {
-  const auto open = what.find('['), close = what.rfind(']');
-  std::string text = open == std::string::npos || close == std::string::npos || close < open ? what : what.substr(open + 1, close - open - 1);
-  for (const std::string lead : {"system:", "generic:"})
-    if (const auto at = text.find(lead); at == 0) text = text.substr(lead.size());
-  return text;
+  const std::string lead = "(dlerror system message: ";
+  const auto at = what.find(lead), end = what.rfind("): ");
+  if (at == std::string::npos || end == std::string::npos || end < at + lead.size()) return what;
+  return what.substr(at + lead.size(), end - at - lead.size());
+}
+
+// The path and not a descriptor is given to the loader, so that $ORIGIN means the plugin's folder. Nobody but the user and
+// root can write there (P104), so a change in between is an accident, such as a build going on. It is said, not used.
+void refuse_if_changed(const Candidate& c) {
+  if (identity_at(c.file) == c.identity) return;
+  throw Error(ErrorKind::plugin, fmt::format("{} changed between being checked and being loaded", c.file.string()), "P104")
+      .note("fix", "start again");
 }
 
 shared_library open_library(const Candidate& c) {
   constexpr auto kMode = boost::dll::load_mode::rtld_now | boost::dll::load_mode::rtld_local |
                          static_cast<boost::dll::load_mode::type>(RTLD_NODELETE);
-  struct stat before {};
-  stat(c.file.c_str(), &before);
+  refuse_if_changed(c);
   shared_library library;
   try {
     library.load(c.file, kMode);
   } catch (const std::exception& e) {
     throw explain_loader(c.manifest->name, bracketed(e.what()));
   }
-  // The path, not a descriptor, is given to the loader, so that $ORIGIN works; the folder cannot be written by others
-  // (P104), so a swap in between could only be the user's own. It is still said.
-  struct stat after {};
-  if (stat(c.file.c_str(), &after) != 0 || before.st_ino != after.st_ino || before.st_mtime != after.st_mtime)
-    throw Error(ErrorKind::plugin, fmt::format("{} changed while it was being loaded", c.file.string()), "P104")
-        .note("fix", "start again");
+  refuse_if_changed(c);
   return library;
 }
 
@@ -71,8 +72,8 @@ std::string list_of(const std::vector<Provided>& provided) {
 
 void check_factories(const Candidate& c, const PluginTable& table) {
   std::vector<Provided> real;
-  bool whole = true;
-  for (uint64_t i = 0; i < table.factories.n; ++i) {
+  bool whole = table.factories.p != nullptr || table.factories.n == 0;
+  for (uint64_t i = 0; whole && i < table.factories.n; ++i) {
     IFactory* f = table.factories.p[i];
     if (f == nullptr) whole = false;
     else real.push_back({f->kind(), sdk::text(f->name())});
@@ -87,6 +88,7 @@ void check_factories(const Candidate& c, const PluginTable& table) {
 PluginTable call_entry(const Candidate& c, EntryFn entry, Host& host) {
   PluginTable table{};
   table.struct_size = sizeof table;
+  host.take_message();  // what an earlier call left is not this one's
   Code code = Code::internal;
   try {
     code = entry(&host, &table);
@@ -95,8 +97,8 @@ PluginTable call_entry(const Candidate& c, EntryFn entry, Host& host) {
   } catch (...) {
     host.fail(code, {}, sdk::str("an exception of an unknown type"));
   }
-  if (code == Code::ok) return table;
   const std::string words = host.take_message();
+  if (code == Code::ok) return table;
   throw Error(ErrorKind::plugin, fmt::format("'{}' failed in its entry point: '{}'", c.manifest->name,
                                              words.empty() ? "no message" : words), "P304")
       .note("cause", "the plugin's own words; nothing was created");
@@ -157,7 +159,9 @@ Error explain_loader(const std::string& plugin, const std::string& text) {
   return Error(ErrorKind::plugin, fmt::format("'{}' could not be loaded: {}", plugin, text), "P301");
 }
 
-void map_library(const Candidate& c, Host& host) {
+namespace {
+
+void map(const Candidate& c, Host& host) {
   for (const std::string& name : c.manifest->global_libs) {
     host.log(2, sdk::str("plugin"), sdk::str(fmt::format("opening {} for all, as '{}' asks", name, c.manifest->name)));
     if (dlopen(name.c_str(), RTLD_NOW | RTLD_GLOBAL) == nullptr) throw explain_loader(c.manifest->name, dlerror());
@@ -165,8 +169,8 @@ void map_library(const Candidate& c, Host& host) {
   loaded_libraries().push_back(open_library(c));
 }
 
-Library load_library(const Candidate& c, Host& host) {
-  map_library(c, host);
+Library load(const Candidate& c, Host& host) {
+  map(c, host);
   const shared_library library = loaded_libraries().back();
   if (!library.has("convoy_plugin_entry_1"))
     throw Error(ErrorKind::plugin, fmt::format("'{}' has a manifest but no symbol convoy_plugin_entry_1", c.manifest->name), "P303")
@@ -178,6 +182,26 @@ Library load_library(const Candidate& c, Host& host) {
   out.factories.assign(table.factories.p, table.factories.p + table.factories.n);
   out.shutdown = table.shutdown;
   return out;
+}
+
+/// Runs one step of loading; what it throws says which file it is about.
+template <class Step>
+auto naming_the_file(const Candidate& c, Step step) {
+  try {
+    return step();
+  } catch (const Error& e) {
+    throw about(c, e);
+  }
+}
+
+}  // namespace
+
+void map_library(const Candidate& c, Host& host) {
+  naming_the_file(c, [&] { map(c, host); });
+}
+
+Library load_library(const Candidate& c, Host& host) {
+  return naming_the_file(c, [&] { return load(c, host); });
 }
 
 }  // namespace convoy::plugin

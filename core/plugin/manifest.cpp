@@ -29,6 +29,18 @@ std::vector<std::string> split(const std::string& text, char separator) {
   return out;
 }
 
+/// What is written to terminals and logs: no control characters.
+bool is_printable(const std::string& text) {
+  return std::none_of(text.begin(), text.end(), [](unsigned char c) { return c < ' ' || c == 0x7f; });
+}
+
+/// What an experiment file may say behind `use`: a slash would make it a path.
+bool is_name(const std::string& text) {
+  return !text.empty() && std::all_of(text.begin(), text.end(), [](unsigned char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-' || c == '.' || c == '+';
+  });
+}
+
 std::map<std::string, std::string> read_lines(const std::string& text, const std::string& file) {
   std::istringstream in(text);
   std::string line;
@@ -36,6 +48,7 @@ std::map<std::string, std::string> read_lines(const std::string& text, const std
   std::map<std::string, std::string> out;
   while (std::getline(in, line)) {
     if (line.empty()) continue;
+    if (!is_printable(line)) refuse(file, "holds control characters");
     const auto eq = line.find('=');
     if (eq == std::string::npos || eq == 0) refuse(file, fmt::format("has the line '{}'; key=value is expected", line));
     if (!out.emplace(line.substr(0, eq), line.substr(eq + 1)).second)
@@ -54,6 +67,7 @@ std::vector<Provided> read_provides(const std::string& text, const std::string& 
     if (!kind || colon == std::string::npos || colon + 1 == part.size())
       refuse(file, fmt::format("provides '{}'; kind:name is expected, with a kind of model, device, comm, sync, dataset", part));
     const Provided p{*kind, part.substr(colon + 1)};
+    if (!is_name(p.name)) refuse(file, fmt::format("provides '{}'; a name is made of letters, digits and _ - . +", part));
     if (std::find(out.begin(), out.end(), p) != out.end()) refuse(file, fmt::format("provides '{}' twice", part));
     out.push_back(p);
   }
@@ -93,6 +107,7 @@ Manifest parse_manifest(const std::string& text, const std::string& file) {
   Manifest m;
   m.name = get("name");
   if (m.name.empty()) refuse(file, "has no name");
+  if (!is_name(m.name)) refuse(file, fmt::format("says name={}; a name is made of letters, digits and _ - . +", m.name));
   m.version = get("version");
   m.vendor = get("vendor");
   m.provides = read_provides(get("provides"), file);

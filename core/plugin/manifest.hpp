@@ -37,7 +37,8 @@ const char* name_of(Kind k);
 /// The table of the experiment file that chooses one: "data" for datasets, else the kind's name.
 const char* table_of(Kind k);
 
-/// Errors: plugin P208, naming the file and the line that is wrong. Unknown keys are left alone: a newer build may
+/// Errors: plugin P208, naming the file and the line that is wrong; names are letters, digits and _ - . +, and nothing
+/// holds control characters, since all of it is printed. Unknown keys are left alone: a newer build may
 /// say more.
 Manifest parse_manifest(const std::string& text, const std::string& file);
 

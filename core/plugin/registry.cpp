@@ -2,6 +2,7 @@
 
 #include "nearest.hpp"
 #include "plugin/abi_options.hpp"
+#include "plugin/needed.hpp"
 #include "sha256.hpp"
 
 #include <fmt/format.h>
@@ -37,16 +38,19 @@ std::string sha256_file(const fs::path& file) {
   return hash.hex();
 }
 
-std::string openmp_runtime(const ElfFacts& elf) {
-  for (const auto& soname : elf.needed)
-    for (const char* runtime : {"libgomp", "libiomp5", "libomp."})
-      if (soname.rfind(runtime, 0) == 0) return soname;
-  return "";
+/// In the order of their names; `ec` says where the folder could not be read to its end.
+std::vector<fs::path> plugin_files(const fs::path& folder, std::error_code& ec) {
+  std::vector<fs::path> files;
+  for (fs::directory_iterator it(folder, ec), end; !ec && it != end; it.increment(ec))
+    if (it->path().filename().string().ends_with(".convoy.so")) files.push_back(it->path());
+  std::sort(files.begin(), files.end());
+  return files;
 }
 
 }  // namespace
 
-Registry::Registry(Host& host, const SearchPath& path, std::size_t asked_folders) : host_(host), warnings_(path.warnings) {
+Registry::Registry(Host& host, const SearchPath& path, std::size_t asked_folders)
+    : host_(host), folders_(path.folders), warnings_(path.warnings) {
   for (std::size_t i = 0; i < path.folders.size(); ++i) scan(path.folders[i], i < asked_folders);
 }
 
@@ -58,18 +62,16 @@ void Registry::scan(const fs::path& folder, bool must_exist) {
       throw Error(ErrorKind::usage, fmt::format("--plugin-dir {}: there is no such folder", folder.string()));
     return;
   }
-  std::vector<fs::path> files;
-  for (const auto& entry : fs::directory_iterator(real, ec))
-    if (entry.path().filename().string().ends_with(".convoy.so")) files.push_back(entry.path());
-  if (ec && must_exist)
-    throw Error(ErrorKind::usage, fmt::format("--plugin-dir {}: it cannot be read ({})", folder.string(), ec.message()));
-  std::sort(files.begin(), files.end());
-  for (const auto& file : files) {
+  for (const auto& file : plugin_files(real, ec)) {
     const auto seen = [real_file = real_path(file)](const auto& c) { return c->file == real_file; };
     if (std::any_of(candidates_.begin(), candidates_.end(), seen)) continue;  // one folder given twice
     candidates_.push_back(std::make_unique<Candidate>(examine(file, real)));
     add_rows(*candidates_.back());
   }
+  if (!ec) return;
+  const std::string why = fmt::format("{} cannot be read ({})", folder.string(), ec.message());
+  if (must_exist) throw Error(ErrorKind::usage, "--plugin-dir " + why);
+  warnings_.push_back("warning: the plugin folder " + why);
 }
 
 void Registry::add_rows(const Candidate& c) {
@@ -99,8 +101,9 @@ void Registry::add_rows(const Candidate& c) {
 void Registry::allow_experiment_plugins(const fs::path& experiment_folder) { experiment_folder_ = experiment_folder; }
 
 const Candidate& Registry::examined(const fs::path& file) {
+  const fs::path real = real_path(file);
   for (const auto& c : candidates_)
-    if (c->file == file) return *c;
+    if (c->file == real) return *c;
   candidates_.push_back(std::make_unique<Candidate>(examine(file, file.parent_path())));
   return *candidates_.back();
 }
@@ -112,8 +115,11 @@ const Candidate& Registry::find_file(Kind kind, const std::string& path, const P
                             at.file.empty() ? "the experiment" : at.file, path),
                 "P105")
         .note("fix", "check the file, then add --allow-experiment-plugins");
-  const Candidate& c = examined(real_path(*experiment_folder_ / path));
+  const fs::path file = fs::absolute(*experiment_folder_ / path).lexically_normal();
+  const Candidate& c = examined(file);
   if (c.refused) throw *c.refused;
+  // A link may lead to a file that was examined before, from a folder that was not.
+  refuse_if_writable_by_others(fs::canonical(file.parent_path()) / file.filename());
   const auto& provides = c.manifest->provides;
   const auto n = std::count_if(provides.begin(), provides.end(), [&](const Provided& p) { return p.kind == kind; });
   if (n == 0)
@@ -142,6 +148,10 @@ const Candidate& Registry::find(Kind kind, const std::string& name, const Positi
   Error e(ErrorKind::usage, fmt::format("no plugin provides {} '{}' ({}.use{})", name_of(kind), name, table_of(kind),
                                         where.empty() ? "" : ", " + where), "P101");
   e.note("known", known.empty() ? "none" : join_names(known));
+  if (known.empty()) e.note("looked", searched_text());
+  // A file that is not even believed in its manifest may be the one that was meant.
+  for (const Row& row : rows_)
+    if (row.kind.empty()) e.note("refused", fmt::format("{}: {}", row.candidate->refused->number(), row.candidate->refused->what()));
   if (const auto near = nearest_name(name, known); !near.empty()) e.note("fix", fmt::format("did you mean '{}'?", near));
   throw e;
 }
@@ -149,16 +159,27 @@ const Candidate& Registry::find(Kind kind, const std::string& name, const Positi
 const Registry::Loaded& Registry::load(const Candidate& c) {
   const auto found = loaded_.find(&c);
   if (found != loaded_.end()) return found->second;
-  for (const auto& [other, l] : loaded_) {
-    const std::string mine = openmp_runtime(c.elf), theirs = openmp_runtime(other->elf);
-    if (!mine.empty() && !theirs.empty() && mine != theirs)
+  const std::string openmp = openmp_runtime(c.elf, c.file);
+  warn_of_second_openmp(c, openmp);
+  Library library = load_library(c, host_);
+  for (const Provided& p : c.manifest->provides)
+    host_.introduce(p.name, fmt::format("{} ({} {})", c.file.string(), c.manifest->name, c.manifest->version));
+  used_.push_back({&c, sha256_file(c.file)});
+  return loaded_.emplace(&c, Loaded{std::move(library), openmp}).first->second;
+}
+
+void Registry::warn_of_second_openmp(const Candidate& c, const std::string& mine) {
+  for (const auto& [other, l] : loaded_)
+    if (!mine.empty() && !l.openmp.empty() && mine != l.openmp)
       host_.log(1, sdk::str("plugin"),
                 sdk::str(fmt::format("warning[P207]: '{}' needs {} and '{}' {}: two OpenMP runtimes in one process are known to "
-                                     "crash or hang", c.manifest->name, mine, other->manifest->name, theirs)));
-  }
-  Library library = load_library(c, host_);
-  used_.push_back({&c, sha256_file(c.file)});
-  return loaded_.emplace(&c, Loaded{&c, std::move(library)}).first->second;
+                                     "crash or hang", c.manifest->name, mine, other->manifest->name, l.openmp)));
+}
+
+std::string Registry::searched_text() const {
+  std::string out;
+  for (const auto& folder : folders_) out += (out.empty() ? "" : ", ") + folder.string();
+  return "in " + (out.empty() ? "no folder" : out);
 }
 
 IFactory& Registry::factory(Kind kind, const std::string& name, const Position& at) {
@@ -180,8 +201,8 @@ ProbeResult Registry::probe(Kind kind, const std::string& name, const Position& 
   host_.check(factory(kind, name, at).probe(&result), name, "probe this machine");
   result.reason[sizeof result.reason - 1] = '\0';  // the plugin's duty, but it is read as text below
   if (result.score == 0)
-    throw Error(ErrorKind::plugin, fmt::format("{} '{}' is not usable here: {}", name_of(kind), name,
-                                               result.reason[0] != '\0' ? result.reason : "it gave no reason"), "P401");
+    throw about(find(kind, name, at), Error(ErrorKind::plugin, fmt::format("{} '{}' is not usable here: {}", name_of(kind), name,
+                                            result.reason[0] != '\0' ? result.reason : "it gave no reason"), "P401"));
   return result;
 }
 
@@ -190,13 +211,14 @@ Owned<IObject> Registry::create_object(Kind kind, const std::string& name, const
   const AbiOptions abi(options, table_of(kind));
   IObject* out = nullptr;
   host_.check(factory(kind, name, at).create(abi.view(), &out), name, fmt::format("create the {}", name_of(kind)));
-  if (out == nullptr) throw Error(ErrorKind::plugin, fmt::format("{} '{}' created nothing and said ok", name_of(kind), name));
+  if (out == nullptr)
+    throw about(find(kind, name, at), Error(ErrorKind::plugin, fmt::format("{} '{}' created nothing and said ok", name_of(kind), name)));
   return Owned<IObject>(out);
 }
 
 void Registry::shutdown() {
-  for (auto& [candidate, l] : loaded_)
-    if (auto* f = std::exchange(l.library.shutdown, nullptr); f != nullptr) f();
+  for (auto u = used_.rbegin(); u != used_.rend(); ++u)  // the last loaded first
+    if (auto* f = std::exchange(loaded_.at(u->candidate).library.shutdown, nullptr); f != nullptr) f();
 }
 
 }  // namespace convoy::plugin

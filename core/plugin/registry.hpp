@@ -37,7 +37,8 @@ struct Used {
 /// Threads: main only. `host` outlives it.
 class Registry {
  public:
-  /// Scans the folders at once. Errors: plugin, where a folder that was asked for cannot be read.
+  /// Scans the folders at once. The first `asked_folders` were asked for: one that cannot be read is an error (usage), any
+  /// other a warning.
   Registry(Host& host, const SearchPath& path, std::size_t asked_folders = 0);
 
   const std::vector<Row>& rows() const { return rows_; }
@@ -61,7 +62,7 @@ class Registry {
     Owned<IObject> object = create_object(kind, name, options, at);
     auto* out = static_cast<T*>(object->query(T::id));
     if (out == nullptr)
-      throw Error(ErrorKind::plugin, std::string(name_of(kind)) + " '" + name + "' offers no interface " + T::id);
+      throw about(find(kind, name, at), Error(ErrorKind::plugin, std::string(name_of(kind)) + " '" + name + "' offers no interface " + T::id));
     object.release();
     return Owned<T>(out);
   }
@@ -73,8 +74,8 @@ class Registry {
 
  private:
   struct Loaded {
-    const Candidate* candidate;
     Library library;
+    std::string openmp;  // the OpenMP runtime that it brings, empty where none
   };
 
   void scan(const std::filesystem::path& folder, bool must_exist);
@@ -83,12 +84,15 @@ class Registry {
   const Candidate& examined(const std::filesystem::path& file);
   const Candidate& find_file(Kind kind, const std::string& path, const Position& at);
   const Loaded& load(const Candidate& c);
+  void warn_of_second_openmp(const Candidate& c, const std::string& mine);
+  std::string searched_text() const;
   Owned<IObject> create_object(Kind kind, const std::string& name, const experiment::OptionList& options,
                                const Position& at);
 
   Host& host_;
   std::vector<std::unique_ptr<Candidate>> candidates_;
   std::vector<Row> rows_;
+  std::vector<std::filesystem::path> folders_;
   std::vector<std::string> warnings_;
   std::map<const Candidate*, Loaded> loaded_;
   std::vector<Used> used_;

@@ -7,6 +7,7 @@
 #include <grp.h>
 #include <pwd.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include <cstring>
@@ -39,12 +40,16 @@ bool is_private_group(gid_t group, uid_t owner) {
   return true;
 }
 
+/// Under an access list the group's bits of the mode are its mask: they stand for everybody whom it names.
+bool has_access_list(const fs::path& path) { return getxattr(path.c_str(), "system.posix_acl_access", nullptr, 0) > 0; }
+
 void check_one(const fs::path& path, const fs::path& part, bool is_parent) {
   const struct stat s = status_of(part);
   const std::string which = part == path ? "it" : part.string();
   if (s.st_uid != 0 && s.st_uid != geteuid())
     refuse(path, fmt::format("{} belongs to another user (uid {})", which, s.st_uid), "install a copy of your own");
-  const bool writable = (s.st_mode & S_IWOTH) != 0 || ((s.st_mode & S_IWGRP) != 0 && !is_private_group(s.st_gid, s.st_uid));
+  const bool writable = (s.st_mode & S_IWOTH) != 0 ||
+                        ((s.st_mode & S_IWGRP) != 0 && (has_access_list(part) || !is_private_group(s.st_gid, s.st_uid)));
   const bool kept_by_sticky = is_parent && (s.st_mode & S_ISVTX) != 0;
   if (writable && !kept_by_sticky)
     refuse(path, fmt::format("{} is writable by other users (mode {:04o})", which, s.st_mode & 07777),

@@ -3,6 +3,9 @@
 
 #include <doctest/doctest.h>
 
+#include <unistd.h>
+
+#include <filesystem>
 #include <string>
 
 using namespace convoy;
@@ -31,6 +34,17 @@ TEST_SUITE("choice of a plugin") {
     CHECK(std::string(e.what()) == "no plugin provides dataset 'plain' (data.use)");
     CHECK(note(e, "known") == "none");
     CHECK(note(e, "fix") == "");
+  }
+
+  TEST_CASE("P101: a file that is not believed is mentioned: it may be the one that was meant") {
+    PluginFolder folder;
+    std::filesystem::permissions(folder.add("plain"), std::filesystem::perms(0666));
+    Loader loader({folder.path()});
+    const Error e = thrown([&] { loader.registry.factory(Kind::model, "plain"); });
+    CHECK(e.number() == "P101");
+    CHECK(note(e, "known") == "none");
+    CHECK(note(e, "looked") == "in " + folder.path().string());
+    CHECK(note(e, "refused") == "P104: refusing to load " + (folder.path() / "plain.convoy.so").string() + ": it is writable by other users (mode 0666)");
   }
 
   TEST_CASE("P102: two files of one folder that provide the same are both refused, by name") {
@@ -118,6 +132,33 @@ TEST_SUITE("choice of a plugin") {
     loader.registry.allow_experiment_plugins(folder.path());
     CHECK(sdk::text(loader.registry.factory(Kind::model, "./mine.convoy.so").name()) == "plain");
     CHECK(loader.registry.version(Kind::model, "./mine.convoy.so") == "1.2.3");
+  }
+
+  TEST_CASE("P104: a link that others could turn elsewhere is not followed, even to a good file of the search path") {
+    PluginFolder good, open;
+    good.add("plain");
+    std::filesystem::create_symlink(good.path() / "plain.convoy.so", open.path() / "mine.convoy.so");
+    Loader loader({good.path()});
+    loader.registry.allow_experiment_plugins(open.path());
+    CHECK_NOTHROW(loader.registry.factory(Kind::model, "./mine.convoy.so"));
+    std::filesystem::permissions(open.path(), std::filesystem::perms(0777));
+    CHECK(thrown([&] { loader.registry.factory(Kind::model, "./mine.convoy.so"); }).number() == "P104");
+    std::filesystem::permissions(open.path(), std::filesystem::perms(0700));
+  }
+
+  TEST_CASE("a folder that cannot be read is an error where it was asked for, else a warning") {
+    if (geteuid() == 0) {
+      MESSAGE("skipped: root may read everything");
+      return;
+    }
+    PluginFolder folder;
+    std::filesystem::permissions(folder.path(), std::filesystem::perms(0300));
+    KeptLog log;
+    plugin::Host host(log);
+    const plugin::SearchPath path{{folder.path()}, {}};
+    CHECK(thrown([&] { plugin::Registry(host, path, 1); }).exit_code() == 2);
+    CHECK(plugin::Registry(host, path, 0).warnings().size() == 1);
+    std::filesystem::permissions(folder.path(), std::filesystem::perms(0700));
   }
 
   TEST_CASE("P107: a file without a plugin of the kind says what it has, and where that belongs") {

@@ -1,8 +1,14 @@
-// What goes wrong between the file and its factories: P206, P207, P301 to P306.
+// What goes wrong between the file and its factories: P104, P206, P207, P301 to P306.
 #include "plugins/loader.hpp"
 
 #include <doctest/doctest.h>
 
+#include <dlfcn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
 #include <string>
 
 using namespace convoy;
@@ -45,6 +51,71 @@ TEST_SUITE("libraries") {
     loader.registry.factory(Kind::model, "openmp_intel");
     CHECK(loader.log.text == "warning[P207]: 'openmp_intel' needs libiomp5.so and 'openmp_gnu' libgomp.so.1: two OpenMP runtimes in "
                              "one process are known to crash or hang\n");
+  }
+
+  TEST_CASE("P207: an OpenMP runtime that comes by way of another library counts as well") {
+    PluginFolder folder;
+    for (const std::string name : {"openmp_gnu", "openmp_indirect"}) folder.add(name);
+    const auto built = PluginFolder::built("plain").parent_path().parent_path();
+    folder.add_file(built / "openmp_gnu" / "libgomp.so.1", "libgomp.so.1");
+    folder.add_file(built / "openmp_intel" / "libiomp5.so", "libiomp5.so");
+    folder.add_file(built / "through" / "libconvoy_fixture_through.so.1", "libconvoy_fixture_through.so.1");
+    Loader loader({folder.path()});
+    loader.registry.factory(Kind::model, "openmp_indirect");
+    loader.registry.factory(Kind::model, "openmp_gnu");
+    CHECK(loader.log.text.find("warning[P207]: 'openmp_gnu' needs libgomp.so.1 and 'openmp_indirect' libiomp5.so: ") == 0);
+  }
+
+  TEST_CASE("a library that the program has mapped from elsewhere serves a plugin that needs it") {
+    PluginFolder folder;
+    const std::string plugin = folder.add("lacks_library").string();
+    const std::string library = (PluginFolder::built("plain").parent_path().parent_path() / "unreachable" / "libconvoy_fixture_missing.so.7").string();
+    // In a child: what is mapped stays, and other tests count on its absence.
+    const pid_t child = fork();
+    REQUIRE(child >= 0);
+    if (child == 0) {
+      if (dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL) == nullptr) _exit(2);
+      Loader loader({folder.path()});
+      _exit(thrown([&] { loader.registry.factory(Kind::model, "lacks_library"); }).kind() == ErrorKind::bug ? 0 : 1);
+    }
+    int status = -1;
+    REQUIRE(waitpid(child, &status, 0) == child);
+    CHECK(WIFEXITED(status));
+    CHECK(WEXITSTATUS(status) == 0);
+  }
+
+  TEST_CASE("P104: a file that was replaced after it was checked is not loaded") {
+    PluginFolder folder, marks;
+    folder.add("plain");
+    Loader loader({folder.path()});
+    folder.add("marks_loading", "other.so");
+    std::filesystem::rename(folder.path() / "other.so", folder.path() / "plain.convoy.so");
+    setenv("CONVOY_TEST_MARK", (marks.path() / "mark").c_str(), 1);
+    const Error e = thrown([&] { loader.registry.factory(Kind::model, "plain"); });
+    unsetenv("CONVOY_TEST_MARK");
+    CHECK(e.number() == "P104");
+    CHECK(e.exit_code() == 4);
+    CHECK(std::string(e.what()) == (folder.path() / "plain.convoy.so").string() + " changed between being checked and being loaded");
+    CHECK_FALSE(std::filesystem::exists(marks.path() / "mark"));
+  }
+
+  TEST_CASE("every refusal says which file and version it is about") {
+    for (const std::string fixture : {"newer_epoch", "undefined_symbol", "no_entry", "failing_entry", "empty_entry"}) {
+      PluginFolder folder;
+      const std::string file = folder.add(fixture).string();
+      Loader loader({folder.path()});
+      CHECK(note(thrown([&] { loader.registry.factory(Kind::model, fixture); }), "file") == file + " (" + fixture + " 1.2.3)");
+    }
+  }
+
+  TEST_CASE("P301: a symbol that no library has is named, whatever the folder is called") {
+    PluginFolder folder;
+    std::filesystem::create_directory(folder.path() / "a [b] (c) d");
+    std::filesystem::permissions(folder.path() / "a [b] (c) d", std::filesystem::perms(0700));
+    folder.add("undefined_symbol", "a [b] (c) d/undefined_symbol.convoy.so");
+    Loader loader({folder.path() / "a [b] (c) d"});
+    CHECK(std::string(thrown([&] { loader.registry.factory(Kind::model, "undefined_symbol"); }).what()) ==
+          "'undefined_symbol' could not be loaded: undefined symbol fixture_kernel_v2");
   }
 
   TEST_CASE("P301: a symbol that no library has is named") {

@@ -166,8 +166,39 @@ TEST_SUITE("program and plugins") {
     CHECK(has(out.text, "needs      libc.so.6 -> /"));
     CHECK(has(out.text, "width "));
     CHECK(has(out.text, "units of the hidden layer"));
+    CHECK(has(out.text, "vendor     Fixture works"));
+    CHECK(has(out.text, "provides   model:plain"));
+    CHECK(has(out.text, "state      ready"));
+    CHECK(Program().run({"plugins", "model:plain", "--plugin-dir", folder.path().string()}).text == out.text);
     const auto unknown = Program().run({"plugins", "plian", "--plugin-dir", folder.path().string()});
     CHECK(unknown.exit_code == 2);
     CHECK(has(unknown.text, "did you mean 'plain'?"));
+  }
+
+  TEST_CASE("runner plugins NAME survives a plugin that crashes, hangs up or is refused, and shows what is known of it") {
+    PluginFolder folder;
+    for (const char* name : {"crashing_initialiser", "exiting_entry", "newer_epoch"}) folder.add(name);
+    const auto shown = [&](const std::string& name) { return Program().run({"plugins", name, "--plugin-dir", folder.path().string()}); };
+    for (const std::string name : {"crashing_initialiser", "exiting_entry", "newer_epoch"}) {
+      const Outcome out = shown(name);
+      CHECK(out.exit_code == 0);
+      CHECK(has(out.text, "version    1.2.3"));
+      CHECK(has(out.text, "needs      libc.so.6 -> /"));
+      CHECK_FALSE(has(out.text, "options"));
+    }
+    CHECK(has(shown("crashing_initialiser").text, "state      crashed: SIGSEGV in static initialisers"));
+    CHECK(has(shown("exiting_entry").text, "state      ended the process with exit code 3 in its entry point"));
+    CHECK(has(shown("newer_epoch").text, "state      refused P201: "));
+  }
+
+  TEST_CASE("a probed device says what it is: memory kinds, types and facets") {
+    PluginFolder nothing;
+    const auto out = Program().run({"plugins", "reference", "--json", "--plugin-dir", nothing.path().string()});
+    CHECK(out.exit_code == 0);
+    CHECK(has(out.text, "\"types\": ["));
+    CHECK(has(out.text, "\"f32\""));
+    CHECK(has(out.text, "\"facets\": ["));
+    CHECK(has(out.text, "\"kernels\""));
+    CHECK(has(Program().run({"plugins", "--probe", "--plugin-dir", nothing.path().string()}).text, "\n         reference:0  "));
   }
 }

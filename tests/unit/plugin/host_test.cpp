@@ -80,6 +80,22 @@ TEST_SUITE("host") {
     CHECK(e.notes().at(0).second.find("report it") == 0);
   }
 
+  TEST_CASE("a failure names the file that the plugin came from, with or without a message") {
+    Lines log;
+    Host host(log);
+    host.introduce("acme", "/opt/acme/fast.convoy.so (acme_fast 0.4.1)");
+    host.introduce("acme", "/opt/acme/fast.convoy.so (acme_fast 0.4.1)");  // loaded for two kinds
+    host.introduce("other", "/opt/other.convoy.so (other 1.0)");
+    const convoy::ErrorNote file{"file", "/opt/acme/fast.convoy.so (acme_fast 0.4.1)"};
+    CHECK(checked(host, Code::internal).notes().at(0) == file);
+    host.fail(Code::device, str("Stream"), str("no stream left"));
+    host.fail(Code::internal, str("Acme::compile"), str("cannot compile b3"));
+    const Error e = checked(host, Code::internal);
+    REQUIRE(e.notes().size() == 2);
+    CHECK(e.notes()[0] == file);
+    CHECK(e.notes()[1].first == "in");
+  }
+
   TEST_CASE("a code of a newer plugin that has no name here is still reported") {
     Lines log;
     Host host(log);

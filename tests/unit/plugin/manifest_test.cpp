@@ -101,6 +101,16 @@ TEST_SUITE("manifest") {
     CHECK(says(with("comm:acmelink", "device:acme"), "provides 'device:acme' twice"));
   }
 
+  TEST_CASE("a name that an experiment could not say, or that a terminal would obey, is refused") {
+    CHECK(says(with("device:acme", "device:../acme"), "provides 'device:../acme'; a name is made of letters, digits and _ - . +"));
+    CHECK(says(with("device:acme", "device:a b"), "a name is made of"));
+    CHECK(says(with("name=acme_fast", "name=acme/fast"), "says name=acme/fast; a name is made of"));
+    CHECK(says(with("vendor=Acme", "vendor=\x1b[2J"), "holds control characters"));
+    CHECK(says(with("vendor=Acme", "vendor=Acme\r"), "holds control characters"));
+    CHECK(refusal(with("vendor=Acme", "vendor=Søren & Łukasz")) == "");
+    CHECK(refusal(with("device:acme", "device:acme-2.0_x+y")) == "");
+  }
+
   TEST_CASE("a number that is none, negative, too large or absent is refused with what was written") {
     CHECK(says(with("abi=1\n", "abi=one\n"), "says abi=one; a number is expected"));
     CHECK(says(with("abi=1\n", "abi=-1\n"), "says abi=-1"));

@@ -9,6 +9,7 @@
 #include <grp.h>
 #include <pwd.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -165,6 +166,27 @@ TEST_SUITE("writable by others") {
     REQUIRE(chown(nest.file.c_str(), 0, kSomeGroup) == 0);
     CHECK(refusal(nest.file).find("it is writable by other users (mode 0664)") != std::string::npos);
     fs::permissions(nest.file, fs::perms(0644));
+    CHECK(refusal(nest.file) == "");
+  }
+
+  TEST_CASE("an access list that lets another user write is seen, though the mode shows only the group's bits") {
+    Nest nest;
+    // Version 2, then {tag, permissions, id}: the user, user 54321, the group, the mask, others. As linux/posix_acl_xattr.h.
+    struct Entry {
+      uint16_t tag, permissions;
+      uint32_t id;
+    };
+    struct {
+      uint32_t version = 2;
+      Entry entries[5] = {{1, 6, ~0u}, {2, 6, 54321}, {4, 4, ~0u}, {16, 6, ~0u}, {32, 4, ~0u}};
+    } list;
+    if (setxattr(nest.file.c_str(), "system.posix_acl_access", &list, sizeof list, 0) != 0) {
+      MESSAGE("skipped: no access lists on this file system");
+      return;
+    }
+    CHECK(refusal(nest.file).find("it is writable by other users (mode 0664)") != std::string::npos);
+    list.entries[1].permissions = list.entries[3].permissions = 4;
+    REQUIRE(setxattr(nest.file.c_str(), "system.posix_acl_access", &list, sizeof list, 0) == 0);
     CHECK(refusal(nest.file) == "");
   }
 
