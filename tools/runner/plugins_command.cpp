@@ -3,22 +3,17 @@
 #include "experiment/schema.hpp"
 #include "nearest.hpp"
 #include "plugin/candidate.hpp"
-#include "plugin/library.hpp"
+#include "plugin/needed.hpp"
 #include "runner/arguments.hpp"
 #include "runner/environment.hpp"
 #include "runner/probe_child.hpp"
+#include "runner/probe_one.hpp"
 #include "sha256.hpp"
-
-#include <convoy/sdk/plugin.hpp>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cstdio>
 #include <fstream>
 #include <iterator>
 #include <map>
@@ -46,7 +41,7 @@ std::string abi_text(const Candidate& c) {
   return c.manifest ? fmt::format("{}.{}", c.manifest->abi, c.manifest->abi_min_minor) : "-";
 }
 
-/// The child's answer about one file, by "kind:name".
+/// What became of each file's child.
 using Probes = std::map<const Candidate*, ProbeOutcome>;
 
 Probes probe_all(const std::vector<Row>& rows) {
@@ -57,31 +52,47 @@ Probes probe_all(const std::vector<Row>& rows) {
   return out;
 }
 
+/// What the child said about one thing that its file provides, as probe_one.hpp describes it; `failure` where it said nothing.
+struct Answer {
+  std::string failure;
+  Json said;
+};
+
+Answer answer_of(const Row& row, const ProbeOutcome& outcome) {
+  if (!outcome.answered) return {outcome.failure, {}};
+  const Json all = Json::parse(outcome.json, nullptr, false);
+  if (!all.is_object()) return {"answered what is no JSON", {}};
+  if (all.contains("error")) return {all["error"].get<std::string>(), {}};
+  for (const auto& p : all["provides"])
+    if (p["kind"] == row.kind && p["name"] == row.name) return {"", p};
+  return {"did not mention itself", {}};
+}
+
 /// "ready", "not usable: no driver", "crashed: SIGSEGV ...".
-std::string probed_state(const Row& row, const Probes& probes) {
-  const auto found = probes.find(row.candidate);
-  if (found == probes.end()) return state_of(row);
-  if (!found->second.answered) return found->second.failure;
-  const Json answer = Json::parse(found->second.json, nullptr, false);
-  if (answer.is_discarded()) return "answered what is no JSON";
-  if (answer.contains("error")) return answer["error"].get<std::string>();
-  for (const auto& p : answer["provides"]) {
-    if (p["kind"] != row.kind || p["name"] != row.name) continue;
-    if (p["score"] == 0) return "not usable: " + p["reason"].get<std::string>();
-    return p["devices"] == 0 ? "ready" : fmt::format("ready, {} devices", p["devices"].get<int>());
-  }
-  return "did not mention itself";
+std::string probed_state(const Row& row, const Answer& answer) {
+  if (row.clash || row.shadowed_by != nullptr) return state_of(row);
+  if (!answer.failure.empty()) return answer.failure;
+  if (answer.said["score"] == 0) return "not usable: " + answer.said["reason"].get<std::string>();
+  const auto devices = answer.said["devices"].get<uint32_t>();
+  return devices == 0 ? "ready" : fmt::format("ready, {} device{}", devices, devices == 1 ? "" : "s");
 }
 
 Json row_json(const Row& row, const Probes& probes) {
+  const Candidate& c = *row.candidate;
   Json j;
   j["kind"] = row.kind;
   j["name"] = row.name;
-  j["version"] = row.candidate->manifest ? row.candidate->manifest->version : "";
-  j["abi"] = abi_text(*row.candidate);
-  j["state"] = probed_state(row, probes);
-  j["usable"] = !row.candidate->refused && !row.clash && row.shadowed_by == nullptr;
-  j["file"] = row.candidate->file.string();
+  j["version"] = c.manifest ? c.manifest->version : "";
+  j["abi"] = abi_text(c);
+  j["state"] = state_of(row);
+  j["usable"] = !c.refused && !row.clash && row.shadowed_by == nullptr;
+  j["file"] = c.file.string();
+  const auto probed = probes.find(row.candidate);
+  if (probed == probes.end()) return j;
+  const Answer answer = answer_of(row, probed->second);
+  j["state"] = probed_state(row, answer);
+  j["usable"] = j["usable"] && answer.failure.empty() && answer.said["score"] != 0;
+  if (answer.said.contains("found")) j["devices"] = answer.said["found"];
   return j;
 }
 
@@ -91,24 +102,42 @@ std::vector<Row> sorted_rows(const plugin::Registry& registry) {
   return rows;
 }
 
-void print_table(const std::vector<Row>& rows, const Probes& probes) {
+std::string joined(const Json& texts) {
+  std::string out;
+  for (const auto& t : texts) out += (out.empty() ? "" : ", ") + t.get<std::string>();
+  return out;
+}
+
+/// "cpu:0  AMD EPYC 7763 · 31.3 GiB, 20.1 free · f32 · compiler"
+std::string device_line(const std::string& name, std::size_t ordinal, const Json& d) {
+  constexpr double kGiB = 1 << 30;
+  if (d.contains("error")) return fmt::format("{}:{}  {}", name, ordinal, d["error"].get<std::string>());
+  std::string memory;
+  if (d["memory_bytes"] != 0) memory = fmt::format(" · {:.1f} GiB, {:.1f} free", d["memory_bytes"].get<double>() / kGiB, d["free_bytes"].get<double>() / kGiB);
+  return fmt::format("{}:{}  {}{} · {} · {}", name, ordinal, d["name"].get<std::string>(), memory, joined(d["types"]), joined(d["facets"]));
+}
+
+void print_devices(const Json& row, const std::string& indent) {
+  if (!row.contains("devices")) return;
+  for (std::size_t i = 0; i < row["devices"].size(); ++i) fmt::print("{}{}\n", indent, device_line(row["name"], i, row["devices"][i]));
+}
+
+void print_table(const Json& rows) {
   fmt::print("{:<8} {:<18} {:<8} {:<4} {:<30} {}\n", "kind", "name", "version", "abi", "state", "file");
-  for (const Row& row : rows)
-    fmt::print("{:<8} {:<18} {:<8} {:<4} {:<30} {}\n", row.kind.empty() ? "-" : row.kind, row.name,
-               row.candidate->manifest ? row.candidate->manifest->version : "-", abi_text(*row.candidate),
-               probed_state(row, probes), row.candidate->file.string());
+  for (const Json& r : rows) {
+    const auto shown = [&](const char* key) { return r[key] == "" ? "-" : r[key].get<std::string>(); };
+    fmt::print("{:<8} {:<18} {:<8} {:<4} {:<30} {}\n", shown("kind"), shown("name"), shown("version"), shown("abi"), shown("state"), shown("file"));
+    print_devices(r, "         ");
+  }
 }
 
 int list(Environment& environment, const PluginsArguments& a) {
   const auto rows = sorted_rows(environment.registry());
   const Probes probes = a.probe ? probe_all(rows) : Probes{};
-  if (!a.json) {
-    print_table(rows, probes);
-    return 0;
-  }
   Json all = Json::array();
   for (const Row& row : rows) all.push_back(row_json(row, probes));
-  fmt::print("{}\n", text_of(all, 2));
+  if (a.json) fmt::print("{}\n", text_of(all, 2));
+  else print_table(all);
   return 0;
 }
 
@@ -117,12 +146,9 @@ std::string file_sha256(const std::filesystem::path& file) {
   return sha256_hex(std::string(std::istreambuf_iterator<char>(in), {}));
 }
 
-Json options_json(Environment& environment, const Row& row) {
+Json options_json(const std::string& schema, const std::string& owner) {
   Json out = Json::array();
-  Kind wanted{};
-  for (const auto& p : row.candidate->manifest->provides)
-    if (plugin::name_of(p.kind) == row.kind) wanted = p.kind;
-  for (const auto& rule : experiment::parse_schema(environment.registry().options_schema(wanted, row.name), row.name)) {
+  for (const auto& rule : experiment::parse_schema(schema, owner)) {
     Json o;
     o["key"] = rule.key;
     o["type"] = experiment::name_of(rule.kind);
@@ -134,34 +160,49 @@ Json options_json(Environment& environment, const Row& row) {
   return out;
 }
 
-Json detail_json(Environment& environment, const Row& row) {
-  Json j = row_json(row, {});
+void add_manifest(Json& j, const plugin::Manifest& m) {
+  j["library"] = m.name;
+  j["vendor"] = m.vendor;
+  j["provides"] = Json::array();
+  for (const auto& p : m.provides) j["provides"].push_back(fmt::format("{}:{}", plugin::name_of(p.kind), p.name));
+  j["toolchain"] = m.toolchain;
+  j["source"] = m.source;
+  j["opset"] = m.opset;
+  j["isa"] = m.isa;
+  j["sanitizer"] = m.sanitizer;
+  j["global_libs"] = m.global_libs;
+  j["launch_env"] = m.launch_env;
+}
+
+/// Its code is only run in a child: options are the one thing that no manifest knows.
+Json detail_json(const Row& row) {
   const Candidate& c = *row.candidate;
+  const Probes probes = probe_all({row});
+  Json j = row_json(row, probes);
+  if (c.manifest) add_manifest(j, *c.manifest);
   j["build_id"] = c.elf.build_id;
   j["sha256"] = file_sha256(c.file);
-  if (c.manifest) {
-    j["toolchain"] = c.manifest->toolchain;
-    j["source"] = c.manifest->source;
-    j["opset"] = c.manifest->opset;
-    j["sanitizer"] = c.manifest->sanitizer;
-  }
   j["needed"] = Json::object();
-  for (const auto& soname : c.elf.needed) j["needed"][soname] = plugin::resolve_needed(soname, c);
-  if (j["usable"]) j["options"] = options_json(environment, row);
+  for (const auto& soname : c.elf.needed) j["needed"][soname] = plugin::resolve_needed(soname, c.elf, c.file);
+  const Answer answer = probes.empty() ? Answer{} : answer_of(row, probes.begin()->second);
+  if (answer.said.contains("schema")) j["options"] = options_json(answer.said["schema"], row.name);
   return j;
 }
 
 void print_detail(const Json& j) {
-  for (const char* key : {"kind", "name", "version", "abi", "state", "file", "toolchain", "source", "build_id", "sha256"})
-    if (j.contains(key)) fmt::print("{:<10} {}\n", key, j[key].get<std::string>());
+  for (const char* key : {"kind", "name", "version", "abi", "state", "file", "library", "vendor", "toolchain", "source", "sanitizer", "build_id", "sha256"})
+    if (j.contains(key) && j[key] != "") fmt::print("{:<10} {}\n", key, j[key].get<std::string>());
+  for (const char* key : {"provides", "isa", "global_libs", "launch_env"})
+    if (j.contains(key) && !j[key].empty()) fmt::print("{:<10} {}\n", key, joined(j[key]));
   for (const auto& [soname, where] : j["needed"].items())
-    fmt::print("{:<10} {} -> {}\n", "needs", soname, where.get<std::string>().empty() ? "not found" : where.get<std::string>());
+    fmt::print("{:<10} {} -> {}\n", "needs", soname, where == "" ? "not found" : where.get<std::string>());
+  print_devices(j, "device     ");
   if (!j.contains("options")) return;
-  fmt::print("options\n");
+  fmt::print("options{}\n", j["options"].empty() ? "    none" : "");
   for (const auto& o : j["options"])
     fmt::print("  {:<16} {:<9} {:<14} {}{}\n", o["key"].get<std::string>(), o["type"].get<std::string>(),
                o["default"].is_null() ? "(required)" : "= " + o["default"].get<std::string>(), o["doc"].get<std::string>(),
-               o["allowed"].get<std::string>().empty() ? "" : " (" + o["allowed"].get<std::string>() + ")");
+               o["allowed"] == "" ? "" : " (" + o["allowed"].get<std::string>() + ")");
 }
 
 int detail(Environment& environment, const PluginsArguments& a) {
@@ -169,7 +210,8 @@ int detail(Environment& environment, const PluginsArguments& a) {
   std::vector<std::string> known;
   for (const Row& row : sorted_rows(environment.registry())) {
     known.push_back(row.name);
-    if (row.name == a.name) all.push_back(detail_json(environment, row));
+    const bool by_library = row.candidate->manifest && row.candidate->manifest->name == a.name;
+    if (row.name == a.name || by_library || row.kind + ":" + row.name == a.name) all.push_back(detail_json(row));
   }
   if (all.empty()) {
     Error e(ErrorKind::usage, fmt::format("no plugin is called '{}'", a.name), "P101");
@@ -178,77 +220,9 @@ int detail(Environment& environment, const PluginsArguments& a) {
     throw e;
   }
   if (a.json) return fmt::print("{}\n", text_of(all, 2)), 0;
-  for (const auto& j : all) print_detail(j);
-  return 0;
-}
-
-Candidate examine_file(const std::string& file) {
-  const auto path = std::filesystem::absolute(file);
-  Candidate c = plugin::examine(path, path.parent_path());
-  if (c.refused) throw *c.refused;
-  return c;
-}
-
-Json probe_factory(plugin::Host& host, IFactory& f) {
-  auto result = sdk::sized<ProbeResult>();
-  Json j;
-  j["kind"] = plugin::name_of(f.kind());
-  j["name"] = sdk::text(f.name());
-  try {
-    host.check(f.probe(&result), sdk::text(f.name()), "probe this machine");
-  } catch (const Error& e) {
-    result.score = 0;
-    sdk::copy_text(result.reason, e.what());
-  }
-  result.reason[sizeof result.reason - 1] = '\0';
-  j["score"] = result.score;
-  j["reason"] = result.reason;
-  j["devices"] = result.n_devices;
-  return j;
-}
-
-/// The way back to the program that asks. Standard output is set aside: vendors' libraries write to it.
-class Reply {
- public:
-  Reply() : to_(fdopen(fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3), "w")) { dup2(STDERR_FILENO, STDOUT_FILENO); }
-
-  void stage(const char* name) { line(kStageMark + std::string(name)); }
-  void line(const std::string& text) {
-    fmt::print(to_, "{}\n", text);
-    std::fflush(to_);
-  }
-
- private:
-  std::FILE* to_;
-};
-
-/// What the child does: loads the one file and says what it found, and before each step what comes next.
-int probe_one(Environment& environment, const std::string& file) {
-  Reply reply;
-  Json j;
-  try {
-    const Candidate c = examine_file(file);
-    reply.stage("static initialisers");
-    plugin::map_library(c, environment.host());
-    reply.stage("its entry point");
-    const auto library = plugin::load_library(c, environment.host());
-    reply.stage("its probe");
-    j["provides"] = Json::array();
-    for (IFactory* f : library.factories) j["provides"].push_back(probe_factory(environment.host(), *f));
-  } catch (const Error& e) {
-    j = {{"error", fmt::format("refused {}: {}", e.number(), e.what())}};
-  }
-  reply.line(text_of(j));
-  reply.stage("its end");
-  return 0;
-}
-
-int check(Environment& environment, const std::string& file) {
-  const Candidate c = examine_file(file);
-  const auto library = plugin::load_library(c, environment.host());
-  for (IFactory* f : library.factories) {
-    experiment::parse_schema(sdk::text(f->options_schema()), sdk::text(f->name()));
-    fmt::print("{} '{}' {}: ok\n", plugin::name_of(f->kind()), sdk::text(f->name()), c.manifest->version);
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (i > 0) fmt::print("\n");
+    print_detail(all[i]);
   }
   return 0;
 }
@@ -260,7 +234,7 @@ int plugins_command(const std::vector<std::string>& args) {
   if (a.help) return 0;
   Environment environment(a.plugin_dirs, record::LogLevel::warning);
   if (!a.probe_one.empty()) return probe_one(environment, a.probe_one);
-  if (!a.check.empty()) return check(environment, a.check);
+  if (!a.check.empty()) return check_plugin(environment, a.check);
   return a.name.empty() ? list(environment, a) : detail(environment, a);
 }
 
