@@ -40,7 +40,7 @@ TEST_SUITE("training") {
     const auto digits = run_config(mnist, "train/mnist.toml", *shared / "data" / "mnist", summary);
     CAPTURE(digits.text);
     CHECK(digits.exit_code == 0);
-    CHECK(summary["epochs"] == 3);
+    CHECK(summary["epochs"] == doctest::Approx(3).epsilon(0.01));  // whole batches of three epochs
     MESSAGE("MNIST: top-1 " << summary["top1"] << " in " << summary["wall_s"] << " s");
     CHECK(summary["top1"] >= 0.97);
     const auto pictures = run_config(cifar, "train/cifar10.toml", *shared / "data" / "cifar10", summary);
