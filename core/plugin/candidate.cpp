@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <fstream>
 #include <utility>
 
@@ -43,14 +44,18 @@ void check_minor(const Manifest& m) {
       .note("fix", fmt::format("update the runner; or, for its author, build with CONVOY_TARGET_MINOR={}", CONVOY_ABI_MINOR));
 }
 
-bool cpu_has(const std::string& feature) {
+/// Features may be written as compilers do ("sse4.2") or as the kernel does ("sse4_2"). Where the kernel says nothing, nothing
+/// is known to be missing.
+bool cpu_has(std::string feature) {
   static const std::string flags = [] {
     std::ifstream in("/proc/cpuinfo");
     for (std::string line; std::getline(in, line);)
       if (line.rfind("flags", 0) == 0 || line.rfind("Features", 0) == 0) return line + " ";
     return std::string();
   }();
-  return flags.find(" " + feature + " ") != std::string::npos;
+  std::replace(feature.begin(), feature.end(), '.', '_');
+  if (feature == "sse3") feature = "pni";
+  return flags.empty() || flags.find(" " + feature + " ") != std::string::npos;
 }
 
 void check_isa(const Manifest& m) {
@@ -70,8 +75,10 @@ void check_sanitizer(const Manifest& m) {
                                          : fmt::format("the {} runner, or a plain build", m.sanitizer == "address" ? "asan" : "tsan"));
 }
 
-void check_needed(Candidate& c) {
-  for (const auto& soname : c.elf.needed) {
+void check_needed(const Candidate& c) {
+  std::vector<std::string> all = c.elf.needed;
+  all.insert(all.end(), c.manifest->global_libs.begin(), c.manifest->global_libs.end());
+  for (const auto& soname : all) {
     if (resolve_needed(soname, c.elf, c.file).empty())
       throw refusal("P206", fmt::format("'{}' needs {}, which the system loader cannot find", c.manifest->name, soname))
           .note("fix", "install the package that brings it, or load its module");

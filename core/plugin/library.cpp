@@ -1,5 +1,7 @@
 #include "plugin/library.hpp"
 
+#include "plugin/needed.hpp"
+
 #define BOOST_DLL_USE_STD_FS
 #include <boost/dll/shared_library.hpp>
 
@@ -163,8 +165,9 @@ namespace {
 
 void map(const Candidate& c, Host& host) {
   for (const std::string& name : c.manifest->global_libs) {
-    host.log(2, sdk::str("plugin"), sdk::str(fmt::format("opening {} for all, as '{}' asks", name, c.manifest->name)));
-    if (dlopen(name.c_str(), RTLD_NOW | RTLD_GLOBAL) == nullptr) throw explain_loader(c.manifest->name, dlerror());
+    const std::string path = resolve_needed(name, c.elf, c.file);
+    host.log(2, sdk::str("plugin"), sdk::str(fmt::format("opening {} for all, as '{}' asks", path, c.manifest->name)));
+    if (dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL) == nullptr) throw explain_loader(c.manifest->name, dlerror());
   }
   loaded_libraries().push_back(open_library(c));
 }

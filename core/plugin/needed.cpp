@@ -94,8 +94,8 @@ bool is_openmp(const std::string& soname) {
 std::string resolve_needed(const std::string& soname, const ElfFacts& of, const fs::path& file) {
   const fs::path origin = file.parent_path();
   if (soname.find('/') != std::string::npos) {
-    const std::string path = with_origin(soname, origin);
-    return is_there(path) ? path : "";
+    const fs::path path = with_origin(soname, origin);
+    return path.is_absolute() && is_there(path) ? path.string() : "";  // a relative one would count from the working directory
   }
   const char* variable = secure_getenv("LD_LIBRARY_PATH");
   if (auto p = from_this_process(soname); !p.empty()) return p;

@@ -108,6 +108,37 @@ TEST_SUITE("libraries") {
     }
   }
 
+  TEST_CASE("a library that a plugin wants opened for all is opened from its real place, and said") {
+    PluginFolder folder;
+    folder.add("global_libs");
+    const std::string name = "libconvoy_fixture_global.so.1";
+    {
+      Loader loader({folder.path()});
+      const Error e = thrown([&] { loader.registry.factory(Kind::model, "global_libs"); });
+      CHECK(e.number() == "P206");
+      CHECK(std::string(e.what()) == "'global_libs' needs " + name + ", which the system loader cannot find");
+    }
+    const std::string library = folder.add_file(PluginFolder::built("plain").parent_path().parent_path() / "global" / name, name).string();
+    Loader loader({folder.path()});
+    CHECK(dlsym(RTLD_DEFAULT, "fixture_stub") == nullptr);
+    loader.registry.factory(Kind::model, "global_libs");
+    CHECK(dlsym(RTLD_DEFAULT, "fixture_stub") != nullptr);
+    CHECK(loader.log.text == "opening " + library + " for all, as 'global_libs' asks\n");
+  }
+
+  TEST_CASE("the shutdown functions of plugins are called once each, the last loaded first") {
+    PluginFolder folder, marks;
+    for (const std::string name : {"shuts_down_first", "shuts_down_second", "plain"}) folder.add(name);
+    const std::string mark = (marks.path() / "mark").string();
+    setenv("CONVOY_TEST_MARK", mark.c_str(), 1);
+    Loader loader({folder.path()});
+    for (const std::string name : {"shuts_down_first", "plain", "shuts_down_second"}) loader.registry.factory(Kind::model, name);
+    loader.registry.shutdown();
+    loader.registry.shutdown();
+    unsetenv("CONVOY_TEST_MARK");
+    CHECK(bytes_of(mark) == "shuts_down_second\nshuts_down_first\n");
+  }
+
   TEST_CASE("P301: a symbol that no library has is named, whatever the folder is called") {
     PluginFolder folder;
     std::filesystem::create_directory(folder.path() / "a [b] (c) d");

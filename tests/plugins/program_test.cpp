@@ -201,4 +201,20 @@ TEST_SUITE("program and plugins") {
     CHECK(has(out.text, "\"kernels\""));
     CHECK(has(Program().run({"plugins", "--probe", "--plugin-dir", nothing.path().string()}).text, "\n         reference:0  "));
   }
+
+  TEST_CASE("runner plugins --check tells an author's build what is wrong with one file") {
+    PluginFolder folder;
+    const auto checked = [&](const std::string& fixture) { return Program().run({"plugins", "--check", folder.add(fixture).string()}); };
+    const Outcome good = checked("two_models");
+    CHECK(good.exit_code == 0);
+    CHECK(good.text == "model 'first' 1.2.3: ok\nmodel 'second' 1.2.3: ok\n");
+    const Outcome liar = checked("liar");
+    CHECK(liar.exit_code == 4);
+    CHECK(has(liar.text, "error[P306]: 'liar' declares device:liar"));
+    const Outcome schema = checked("wrong_schema");
+    CHECK(schema.exit_code == 4);
+    CHECK(has(schema.text, "wrong_schema"));
+    CHECK(has(schema.text, "width is a number"));
+    CHECK(Program().run({"plugins", "--check", "/nowhere/x.convoy.so"}).exit_code == 4);
+  }
 }

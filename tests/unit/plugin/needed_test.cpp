@@ -72,6 +72,8 @@ TEST_SUITE("needed libraries") {
     PluginFolder folder;
     const std::string path = folder.write("libconvoy_private.so.1", "").string();
     CHECK(resolve_needed(path, {}, "/nowhere/p.convoy.so") == path);
+    CHECK(resolve_needed("$ORIGIN/libconvoy_private.so.1", {}, folder.path() / "p.convoy.so") == path);
+    CHECK(resolve_needed(fs::relative(path).string(), {}, "/nowhere/p.convoy.so") == "");  // would count from the working directory
     CHECK(resolve_needed(path + "x", with_run_path(folder.path().string()), "/nowhere/p.convoy.so") == "");
   }
 
