@@ -54,7 +54,9 @@ void hold(const exec::Device& device, const std::string& execution, const Truth&
   const Named found = run.values();
   REQUIRE(found.size() == truth.values.size());
   double worst = 0;
-  for (const auto& [name, values] : truth.values) {
+  for (const auto& row : truth.values) {
+    const std::string& name = row.first;  // clang: a structured binding cannot be captured by a message
+    const std::vector<double>& values = row.second;
     const double error = nmse(found.at(name), values);
     CHECK_MESSAGE(error <= kNmseLimit, name << ": error " << error << ", " << worst_element(found.at(name), values));
     worst = std::fmax(worst, error);

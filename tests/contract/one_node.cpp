@@ -50,7 +50,7 @@ void with_type(DType t, F f) {
 class DeviceRun {
  public:
   DeviceRun(const exec::Device& device, const std::string& execution, const Case& c)
-      : device_(device), case_(c), store_(device), stream_(device), done_(device),
+      : case_(c), store_(device), stream_(device), done_(device),
         program_(device, c.graph(), store_, {execution, false, nullptr}) {}
 
   Values results() {
@@ -98,7 +98,6 @@ class DeviceRun {
     return out;
   }
 
-  const exec::Device& device_;
   const Case& case_;
   exec::ParameterStore store_;
   exec::DeviceStream stream_;
@@ -138,7 +137,9 @@ Claim claim(const exec::Device& device, const std::string& execution, const Grap
 }
 
 void compare(const Case& c, const Values& found, const Values& truth) {
-  for (const auto& [v, expected] : truth) {
+  for (const auto& row : truth) {
+    const Value v = row.first;  // clang: a structured binding cannot be captured by a message
+    const std::vector<double>& expected = row.second;
     const bool exact = c.graph()[v].dtype != DType::f32;
     const double error = nmse(found.at(v), expected);
     const bool good = exact ? found.at(v) == expected : error <= kNmseLimit;  // false for NaN
@@ -232,10 +233,13 @@ void Case::append(Op op, std::vector<Value> in, std::vector<std::byte> attrs) {
 Values truth_of(const Case& c) {
   const ir::FlatGraph flat(c.graph());
   reference::Interpreter run(flat.view());
-  for (const auto& [v, data] : c.data()) {
+  for (const auto& row : c.data()) {
+    const Value v = row.first;
+    const std::vector<double>& data = row.second;
     if (c.graph()[v].dtype == DType::f32) std::copy(data.begin(), data.end(), run.f(v));
-    else with_type(c.graph()[v].dtype, [&, v = v](auto type) {
-      std::transform(data.begin(), data.end(), run.as<decltype(type)>(v), [](double d) { return static_cast<decltype(type)>(d); });
+    else with_type(c.graph()[v].dtype, [&](auto type) {
+      using T = decltype(type);
+      std::transform(data.begin(), data.end(), run.as<T>(v), [](double d) { return static_cast<T>(d); });
     });
   }
   run.run();
