@@ -97,9 +97,13 @@ void sgd(const KernelArgs& a) {
 
 std::string no_nesterov(const NodeView& n) { return n.attrs<SgdAttrs>().nesterov != 0 ? "no Nesterov momentum" : ""; }
 
+/// Labels, counters and bytes are not f32: a kernel that takes them says which types it wants.
+std::string labels_i32(const NodeView& n) { return n.in[1].dtype == DType::i32 ? "" : "labels must be i32"; }
+std::string images_u8(const NodeView& n) { return n.in[0].dtype == DType::u8 ? "" : "images must be u8"; }
+
 const KernelTable& kernels() {
-  static const KernelTable table{{Op::image_normalize, normalize}, {Op::reshape, reshape}, {Op::linear, linear}, {Op::linear_wgrad, linear_wgrad},
-                                 {Op::bias_add, bias_add}, {Op::bias_grad, bias_grad}, {Op::softmax_xent, xent}, {Op::softmax_xent_grad, xent_grad},
+  static const KernelTable table{{Op::image_normalize, normalize, images_u8}, {Op::reshape, reshape}, {Op::linear, linear}, {Op::linear_wgrad, linear_wgrad},
+                                 {Op::bias_add, bias_add}, {Op::bias_grad, bias_grad}, {Op::softmax_xent, xent, labels_i32}, {Op::softmax_xent_grad, xent_grad, labels_i32},
                                  {Op::sgd, sgd, no_nesterov}};
   return table;
 }
