@@ -38,7 +38,7 @@ TOML
 cd "$work"
 "$runner" plugins --plugin-dir "$work/drop" | grep -E 'toynet|tiny|logistic'
 "$runner" experiment.toml --plugin-dir "$work/drop" --out a >/dev/null
-sed -e 's/toynet/logistic/' -e '/^width/d' -e 's/"cpu"/"tiny"/' experiment.toml >tiny.toml
+sed -e 's/toynet/logistic/' -e '/^width/d' -e 's/"cpu"/"tiny"/' -e 's/^lr = .*/lr = 0.001/' experiment.toml >tiny.toml
 "$runner" tiny.toml --plugin-dir "$work/drop" --out b >/dev/null
 sed -e 's/"tiny"/"reference"/' tiny.toml >reference.toml
 "$runner" reference.toml --plugin-dir "$work/drop" --out c >/dev/null
