@@ -173,9 +173,7 @@ std::string Lowering::label(const std::string& how) const {
 }
 
 void Lowering::primitive(const Primitive& p, std::vector<PrimitiveStep::Argument> arguments, When when) {
-  if (p.quality() == 0)
-    throw Refused(p.exists() ? "oneDNN has only '" + p.implementation() + "' for it, which is a plain loop"
-                             : "oneDNN has no implementation for these shapes");
+  need_implementation(p);
   if (p.scratch_bytes() > 0) arguments.push_back({DNNL_ARG_SCRATCHPAD, make(p.scratch())});
   std::vector<BufferId> touched;
   for (const auto& a : arguments) touched.push_back(a.tensor.buffer);
@@ -206,6 +204,12 @@ void Lowering::reorder(const Tensor& from, const Tensor& to, When when) {
 }
 
 void Lowering::say(const std::string& text) { text_ += (text_.empty() ? "" : ", ") + text; }
+
+void need_implementation(const Primitive& p) {
+  if (p.quality() > 0) return;
+  throw Refused(p.exists() ? "oneDNN has only '" + p.implementation() + "' for it, which is a plain loop"
+                           : "oneDNN has no implementation for these shapes");
+}
 
 const Primitive& keep_if_equal(const Primitive& free, const Primitive& kept) {
   return kept.exists() && kept.quality() > 0 &&

@@ -114,6 +114,9 @@ class Lowering {
   uint32_t first_step_ = 0;
 };
 
+/// Errors: Refused, where `p` is none, or a plain loop of oneDNN's.
+void need_implementation(const Primitive& p);
+
 /// The better of a choice that oneDNN was free to make and one that keeps the layouts at hand: the latter where it
 /// is the same implementation and saves a reorder.
 const Primitive& keep_if_equal(const Primitive& free, const Primitive& kept);

@@ -111,7 +111,7 @@ void forward(Lowering& l, const Group& group) {
     return convolution_forward(g.training(), x, any_layout(c.plain), bias, any_layout(c.y), c.window, p.epilogue);
   };
   const Primitive best = keep_if_equal(choose(any_layout(c.x)), choose(l.preferred(p.x)));
-  if (best.quality() == 0) throw Refused("oneDNN has only '" + best.implementation() + "' for it, which is a plain loop");
+  need_implementation(best);
 
   const Tensor x = l.read(p.x, best.src());
   std::vector<PrimitiveStep::Argument> arguments{{DNNL_ARG_SRC, x}};
@@ -127,6 +127,7 @@ void forward(Lowering& l, const Group& group) {
   }
   arguments.push_back({DNNL_ARG_DST, destination(l, p, best.dst(), x)});
   l.primitive(best, std::move(arguments));
+  l.say(name_of(layout_of(best.dst())));
 }
 
 void grad_of_data(Lowering& l, const Group& group) {
@@ -138,7 +139,7 @@ void grad_of_data(Lowering& l, const Group& group) {
     return convolution_backward_data(any_layout(c.x), any_layout(c.plain), from, c.window);
   };
   const Primitive best = keep_if_equal(choose(any_layout(c.y)), choose(l.preferred(dy)));
-  if (best.quality() == 0) throw Refused("oneDNN has only '" + best.implementation() + "' for it, which is a plain loop");
+  need_implementation(best);
   l.primitive(best, {{DNNL_ARG_DIFF_DST, l.read(dy, best.diff_dst())},
                      {DNNL_ARG_WEIGHTS, l.read(w, best.weights(), &c.plain)},
                      {DNNL_ARG_DIFF_SRC, l.write(dx, best.diff_src())}});
@@ -154,7 +155,7 @@ void grad_of_weights(Lowering& l, const Group& group) {
     return convolution_backward_weights(from_x, any_layout(c.plain), bias, from_dy, c.window);
   };
   const Primitive best = keep_if_equal(choose(any_layout(c.x), any_layout(c.y)), choose(l.preferred(x), l.preferred(dy)));
-  if (best.quality() == 0) throw Refused("oneDNN has only '" + best.implementation() + "' for it, which is a plain loop");
+  need_implementation(best);
 
   const Tensor out = l.write(dw);
   const bool direct = same_memory(best.diff_weights(), c.plain);
