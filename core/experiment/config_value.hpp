@@ -43,8 +43,8 @@ class ConfigValue {
  public:
   using Data = std::variant<bool, int64_t, double, std::string, TimeText, ConfigArray, ConfigTable>;
 
-  ConfigValue() : data(false) {}
-  ConfigValue(Data d, Position p) : data(std::move(d)), at(std::move(p)) {}
+  ConfigValue();  // false
+  ConfigValue(Data d, Position p);
 
   template <class T>
   const T* as() const {
@@ -60,6 +60,10 @@ struct ConfigEntry {
   Position at;
   ConfigValue value;
 };
+
+// Here, because a table's entries must be complete by then.
+inline ConfigValue::ConfigValue() : data(false) {}
+inline ConfigValue::ConfigValue(Data d, Position p) : data(std::move(d)), at(std::move(p)) {}
 
 /// "a string", "a table": what was written, for messages.
 std::string kind_text(const ConfigValue& v);

@@ -16,16 +16,16 @@ namespace {
 class Assignment {
  public:
   explicit Assignment(const std::string& text) : text_(text) {
-    if (!is_plain_text(text_.substr(0, text_.find('=')))) refuse("the key is no UTF-8 text");
     do parts_.push_back(part());
     while (skip('.'));
     if (!skip('=')) refuse("key=value is expected");
+    if (!is_plain_text(text_.substr(0, at_ - 1))) refuse("the key is no UTF-8 text");  // with any '=' in quotes
     if (parts_.size() < 2) refuse(fmt::format("'{}' names no key of a table", parts_[0]));
     if (static_cast<int>(parts_.size()) > kDeepestNesting) refuse("the key has too many parts");
   }
 
   [[noreturn]] void refuse(const std::string& why) const {
-    throw Error(ErrorKind::usage, fmt::format("--set {}: {}", text_, why)).note("fix", "--set optimizer.lr=0.05");
+    throw Error(ErrorKind::usage, fmt::format("--set {}: {}", printable(text_), printable(why))).note("fix", "--set optimizer.lr=0.05");
   }
 
   const std::vector<std::string>& parts() const { return parts_; }

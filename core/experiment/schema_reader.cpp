@@ -1,6 +1,7 @@
 // Reads the text of a schema; its grammar stands in schema.hpp. Not the check of a table: that is schema.cpp.
 #include "experiment/schema.hpp"
 #include "experiment/toml_reader.hpp"
+#include "experiment/toml_text.hpp"
 
 #include <fmt/format.h>
 
@@ -49,7 +50,8 @@ class LineReader {
   }
 
   [[noreturn]] void refuse(const std::string& why) const {
-    throw Error(ErrorKind::plugin, fmt::format("the option schema of '{}' is wrong in line {}: '{}' {}", owner_, number_, line_, why))
+    throw Error(ErrorKind::plugin, fmt::format("the option schema of '{}' is wrong in line {}: '{}' {}", owner_, number_,
+                                               printable(line_), printable(why)))
         .note("fix", "name : type = default [allowed] # documentation");
   }
 

@@ -151,7 +151,7 @@ ConfigTable parse_toml(std::string_view text, const std::string& source) {
   try {
     return Copier(source).table(toml::parse(text, source));
   } catch (const toml::parse_error& e) {
-    throw Error(ErrorKind::usage, fmt::format("{}: {}", to_string(position(e.source(), source)), e.description()));
+    throw Error(ErrorKind::usage, fmt::format("{}: {}", to_string(position(e.source(), source)), printable(e.description())));
   } catch (const ParserAssertion&) {
     throw assertion_error(text, source);
   }

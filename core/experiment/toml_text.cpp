@@ -12,7 +12,11 @@ namespace convoy::experiment {
 
 namespace {
 
-bool is_control(unsigned char c) { return c < 0x20 || c == 0x7f; }
+/// U+0000 to U+001F, U+007F to U+009F. `text` is not empty.
+bool begins_with_control(std::string_view text) {
+  const auto c = static_cast<unsigned char>(text[0]);
+  return c < 0x20 || c == 0x7f || (c == 0xC2 && text.size() > 1 && static_cast<unsigned char>(text[1]) < 0xA0);
+}
 
 /// Walks the text with just enough of TOML's grammar to know what is inside a string or a comment.
 class Scanner {
@@ -106,7 +110,7 @@ class Scanner {
 
   void check_control(unsigned char c) const {
     const bool line_end = c == '\n' || (c == '\r' && here(1) == '\n');
-    if (is_control(c) && c != '\t' && !line_end) refuse(fmt::format("the control byte 0x{:02X} is not allowed", c));
+    if ((c < 0x20 || c == 0x7f) && c != '\t' && !line_end) refuse(fmt::format("the control byte 0x{:02X} is not allowed", c));
   }
 
   std::string_view text_;
@@ -140,10 +144,26 @@ std::size_t utf8_length(std::string_view text) {
 bool is_plain_text(std::string_view text) {
   while (!text.empty()) {
     const std::size_t bytes = utf8_length(text);
-    if (bytes == 0 || is_control(static_cast<unsigned char>(text[0]))) return false;
+    if (bytes == 0 || begins_with_control(text)) return false;
     text.remove_prefix(bytes);
   }
   return true;
+}
+
+std::string printable(std::string_view text) {
+  std::string out;
+  while (!text.empty()) {
+    const std::size_t bytes = utf8_length(text);
+    const auto last = static_cast<unsigned char>(text[bytes == 2 ? 1 : 0]);  // of a control character: its number
+    if (bytes == 0)
+      out += fmt::format("\\x{:02X}", last);
+    else if (begins_with_control(text))
+      out += fmt::format("\\u{:04X}", last);
+    else
+      out += text.substr(0, bytes);
+    text.remove_prefix(std::max<std::size_t>(bytes, 1));
+  }
+  return out;
 }
 
 void check_toml_text(std::string_view text, const std::string& source) {

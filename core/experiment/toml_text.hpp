@@ -18,5 +18,7 @@ std::size_t utf8_length(std::string_view text);
 
 /// UTF-8 without control characters: what a name, or a value from the command line, may be.
 bool is_plain_text(std::string_view text);
+/// Plain text that shows any bytes: control characters and what is no UTF-8 as \u001B and \xFF. For messages.
+std::string printable(std::string_view text);
 
 }  // namespace convoy::experiment

@@ -256,7 +256,7 @@ repeats = 2
     CHECK(refused("[run]\nepochs = 1\n[model]\ndepth = 3").starts_with("exp.toml:3:2: [model] does not say which"));
     CHECK(contains(refused_with("[comm]\nlink.latency = '1us'"), "exp.toml:5:2: [comm] does not say which"));
     CHECK(contains(refused_with("[sync]"), "[sync] does not say which"));
-    CHECK(contains(refused_with("[data]\nuse = 'imagenet'"), "error[P101]: exp.toml:6:1: there is no data 'imagenet'"));
+    CHECK(contains(refused_with("[data]\nuse = 'imagenet'"), "error[P101]: exp.toml:6:1: there is no data \"imagenet\""));
     CHECK(contains(refused_with("[data]\nuse = 5"), "exp.toml:6:1: data.use = 5 is not allowed; a string is expected"));
     CHECK(contains(refused_with("[data]\nuse = 'idx'"), "[data] needs 'path' (exp.toml:5:2)"));
     CHECK(contains(refused_with("[data]\npath = 'x'"), "unknown option 'path' in [data]"));  // shapes reads no files

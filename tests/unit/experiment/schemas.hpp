@@ -15,7 +15,7 @@ class Schemas final : public experiment::SchemaSource {
   std::string schema(const std::string& kind, const std::string& use, const Position& at) override {
     const auto found = known_.find({kind, use});
     if (found == known_.end())
-      throw Error(ErrorKind::usage, to_string(at) + ": there is no " + kind + " '" + use + "'", "P101");
+      throw Error(ErrorKind::usage, to_string(at) + ": there is no " + kind + " " + experiment::quoted(use), "P101");
     return found->second;
   }
 

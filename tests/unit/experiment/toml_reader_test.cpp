@@ -197,6 +197,13 @@ TEST_SUITE("toml reader") {
       CHECK(utf8_length(good) == std::string(good).size());
   }
 
+  TEST_CASE("messages hold nothing that a terminal obeys") {
+    CHECK(printable("a\x1b[2J\t\x7f\xC2\x9B\xC3\xA9\xff\xE2\x82") == "a\\u001B[2J\\u0009\\u007F\\u009B\xC3\xA9\\xFF\\xE2\\x82");
+    CHECK(is_plain_text("a \xC2\xA0\xC3\xA9"));
+    for (const char* bad : {"\x1b", "a\n", "\x7f", "\xC2\x9B", "\xff"}) CHECK_FALSE(is_plain_text(bad));
+    CHECK(is_plain_text(refused("\"\\u001b[2J\" = 1\n\"\\u001b[2J\" = 2")));
+  }
+
   TEST_CASE("a text of 1 MiB is read, one byte more is refused") {
     const std::string text = "a = 1\n#" + std::string(kLargestFile - 7, 'x');
     CHECK(*at(parse_toml(text, "f"), "a").as<int64_t>() == 1);
