@@ -149,11 +149,17 @@ const Candidate& Registry::find(Kind kind, const std::string& name, const Positi
                                         where.empty() ? "" : ", " + where), "P101");
   e.note("known", known.empty() ? "none" : join_names(known));
   if (known.empty()) e.note("looked", searched_text());
-  // A file that is not even believed in its manifest may be the one that was meant.
-  for (const Row& row : rows_)
-    if (row.kind.empty()) e.note("refused", fmt::format("{}: {}", row.candidate->refused->number(), row.candidate->refused->what()));
+  note_unreadable(e);
   if (const auto near = nearest_name(name, known); !near.empty()) e.note("fix", fmt::format("did you mean '{}'?", near));
   throw e;
+}
+
+void Registry::note_unreadable(Error& e) const {
+  constexpr std::size_t kMost = 3;
+  std::size_t n = 0;
+  for (const Row& row : rows_)
+    if (row.kind.empty() && ++n <= kMost) e.note("refused", fmt::format("{}: {}", row.candidate->refused->number(), row.candidate->refused->what()));
+  if (n > kMost) e.note("refused", fmt::format("{} more; runner plugins lists them", n - kMost));
 }
 
 const Registry::Loaded& Registry::load(const Candidate& c) {

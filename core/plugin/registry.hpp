@@ -86,6 +86,8 @@ class Registry {
   const Loaded& load(const Candidate& c);
   void warn_of_second_openmp(const Candidate& c, const std::string& mine);
   std::string searched_text() const;
+  /// Mentions files that are not even believed in their manifest: one may be the one that was meant.
+  void note_unreadable(Error& e) const;
   Owned<IObject> create_object(Kind kind, const std::string& name, const experiment::OptionList& options,
                                const Position& at);
 

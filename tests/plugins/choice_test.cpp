@@ -45,6 +45,9 @@ TEST_SUITE("choice of a plugin") {
     CHECK(note(e, "known") == "none");
     CHECK(note(e, "looked") == "in " + folder.path().string());
     CHECK(note(e, "refused") == "P104: refusing to load " + (folder.path() / "plain.convoy.so").string() + ": it is writable by other users (mode 0666)");
+    for (const std::string name : {"a", "b", "c", "d"}) folder.write(name + ".convoy.so", "text");
+    const Error many = thrown([&] { Loader({folder.path()}).registry.factory(Kind::model, "plain"); });
+    CHECK(many.notes().back() == ErrorNote{"refused", "2 more; runner plugins lists them"});
   }
 
   TEST_CASE("P102: two files of one folder that provide the same are both refused, by name") {

@@ -177,9 +177,9 @@ TEST_SUITE("program and plugins") {
 
   TEST_CASE("runner plugins NAME survives a plugin that crashes, hangs up or is refused, and shows what is known of it") {
     PluginFolder folder;
-    for (const char* name : {"crashing_initialiser", "exiting_entry", "newer_epoch"}) folder.add(name);
+    for (const char* name : {"crashing_initialiser", "exiting_entry", "newer_epoch", "wrong_schema"}) folder.add(name);
     const auto shown = [&](const std::string& name) { return Program().run({"plugins", name, "--plugin-dir", folder.path().string()}); };
-    for (const std::string name : {"crashing_initialiser", "exiting_entry", "newer_epoch"}) {
+    for (const std::string name : {"crashing_initialiser", "exiting_entry", "newer_epoch", "wrong_schema"}) {
       const Outcome out = shown(name);
       CHECK(out.exit_code == 0);
       CHECK(has(out.text, "version    1.2.3"));
@@ -189,6 +189,7 @@ TEST_SUITE("program and plugins") {
     CHECK(has(shown("crashing_initialiser").text, "state      crashed: SIGSEGV in static initialisers"));
     CHECK(has(shown("exiting_entry").text, "state      ended the process with exit code 3 in its entry point"));
     CHECK(has(shown("newer_epoch").text, "state      refused P201: "));
+    CHECK(has(shown("wrong_schema").text, "state      wrong: "));
   }
 
   TEST_CASE("a probed device says what it is: memory kinds, types and facets") {

@@ -185,7 +185,13 @@ Json detail_json(const Row& row) {
   j["needed"] = Json::object();
   for (const auto& soname : c.elf.needed) j["needed"][soname] = plugin::resolve_needed(soname, c.elf, c.file);
   const Answer answer = probes.empty() ? Answer{} : answer_of(row, probes.begin()->second);
-  if (answer.said.contains("schema")) j["options"] = options_json(answer.said["schema"], row.name);
+  if (!answer.said.contains("schema")) return j;
+  try {
+    j["options"] = options_json(answer.said["schema"], row.name);
+  } catch (const Error& e) {
+    j["state"] = fmt::format("wrong: {}", e.what());
+    j["usable"] = false;
+  }
   return j;
 }
 
