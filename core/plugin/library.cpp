@@ -14,7 +14,6 @@
 #include <algorithm>
 #include <fstream>
 #include <iterator>
-#include <regex>
 #include <sstream>
 
 namespace convoy::plugin {
@@ -106,10 +105,10 @@ PluginTable call_entry(const Candidate& c, EntryFn entry, Host& host) {
       .note("cause", "the plugin's own words; nothing was created");
 }
 
-std::vector<int> numbers_of(const std::string& version) {
-  std::vector<int> out;
+std::vector<long long> numbers_of(const std::string& version) {
+  std::vector<long long> out;
   std::istringstream in(version);
-  for (std::string part; std::getline(in, part, '.');) out.push_back(part.empty() ? 0 : std::stoi(part));
+  for (std::string part; std::getline(in, part, '.');) out.push_back(part.empty() ? 0 : std::stoll(part));
   return out;
 }
 
@@ -139,23 +138,40 @@ Error explain_version(const std::string& plugin, const std::string& library, con
       .note("fix", fmt::format("a build made on an older distribution, or a newer {}", name));
 }
 
+/// What stands in front of a mark; empty where the mark is not there. Names of files may hold anything but the mark.
+std::string before(const std::string& text, const std::string& mark) {
+  const auto at = text.find(mark);
+  return at == text.npos ? "" : text.substr(0, at);
+}
+
+/// What stands behind a mark, up to one of the ends.
+std::string after(const std::string& text, const std::string& mark, const char* ends) {
+  const auto at = text.find(mark);
+  if (at == text.npos) return "";
+  const auto start = at + mark.size();
+  return text.substr(start, text.find_first_of(ends, start) - start);
+}
+
 }  // namespace
 
 Error explain_loader(const std::string& plugin, const std::string& text) {
-  std::smatch m;
-  if (std::regex_search(text, m, std::regex("([^ :]+): version [`']([A-Z]+)_([0-9.]+)' not found")))
-    return explain_version(plugin, m[1], m[2], m[3], text);
-  if (std::regex_search(text, m, std::regex("undefined symbol: ([^ ,)]+)")))
-    return Error(ErrorKind::plugin, fmt::format("'{}' could not be loaded: undefined symbol {}", plugin, m[1].str()), "P301")
+  // The loader's sentences: "WHO: version `GLIBCXX_9' not found (required by ...)", "WHO: undefined symbol: NAME, version ...".
+  if (const auto who = before(text, ": version `"); !who.empty() && text.find("' not found") != text.npos) {
+    const std::string wanted = after(text, ": version `", "'");
+    const auto bar = wanted.rfind('_');
+    if (bar != wanted.npos) return explain_version(plugin, who, wanted.substr(0, bar), wanted.substr(bar + 1), text);
+  }
+  if (const auto symbol = after(text, "undefined symbol: ", " ,)"); !symbol.empty())
+    return Error(ErrorKind::plugin, fmt::format("'{}' could not be loaded: undefined symbol {}", plugin, symbol), "P301")
         .note("cause", text)
         .note("fix", "the library is incomplete; tell its author to link with -z defs");
-  if (std::regex_search(text, m, std::regex("([^ :]+): cannot allocate memory in static TLS")))
+  if (const auto who = before(text, ": cannot allocate memory in static TLS"); !who.empty())
     return Error(ErrorKind::plugin, fmt::format("'{}' needs static TLS and none is left ({})", plugin,
-                                                std::filesystem::path(m[1].str()).filename().string()), "P305")
+                                                std::filesystem::path(who).filename().string()), "P305")
         .note("cause", text)
         .note("fix", "GLIBC_TUNABLES=glibc.rtld.optional_static_tls=4096 runner ...");
-  if (std::regex_search(text, m, std::regex("([^ :]+): cannot open shared object file")))
-    return Error(ErrorKind::plugin, fmt::format("'{}' needs {}, which the system loader cannot find", plugin, m[1].str()), "P206")
+  if (const auto who = before(text, ": cannot open shared object file"); !who.empty())
+    return Error(ErrorKind::plugin, fmt::format("'{}' needs {}, which the system loader cannot find", plugin, who), "P206")
         .note("cause", text)
         .note("fix", "install the package that brings it, or load its module");
   return Error(ErrorKind::plugin, fmt::format("'{}' could not be loaded: {}", plugin, text), "P301");
