@@ -39,7 +39,7 @@ TEST_SUITE("cpu executable") {
   TEST_CASE("a bucket is complete when its hook is called; each once, in order") {
     const Built b = build_step(bottleneck);
     Hooks hooks;
-    Trial t(b.graph, 2, &hooks);
+    Trial t(b.graph, kThreads, &hooks);
     hooks.trial = &t;
     int32_t buckets = 0;
     for (Value v = 0; v < b.graph.tensors.size(); ++v)
@@ -62,7 +62,7 @@ TEST_SUITE("cpu executable") {
     const Built b = build_step(plain);
     Hooks hooks;
     hooks.answer = Code::timeout;
-    Trial t(b.graph, 2, &hooks);
+    Trial t(b.graph, kThreads, &hooks);
     hooks.trial = &t;
     prepare(t, b);
     REQUIRE(t.executable().refresh({0}) == Code::ok);

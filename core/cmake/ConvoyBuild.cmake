@@ -66,3 +66,23 @@ function(convoy_add_test target)
   add_test(NAME ${target} COMMAND ${target})
   set_tests_properties(${target} PROPERTIES LABELS "${arg_LABELS}" TIMEOUT ${arg_TIMEOUT})
 endfunction()
+
+# Target `plugins`: every plugin of the tree. Target `check_plugins`, part of a whole build: each of them, checked and
+# loaded once by the runner that was built with them. Not a step behind each link, or a plugin would wait for the core.
+function(convoy_finish_plugins)
+  get_property(libraries GLOBAL PROPERTY CONVOY_PLUGINS)
+  add_custom_target(plugins DEPENDS ${libraries})
+  if(NOT CONVOY_CHECK_PLUGINS OR NOT TARGET runner OR CMAKE_CROSSCOMPILING)
+    return()
+  endif()
+  set(stamps "")
+  foreach(library ${libraries})
+    set(stamp ${CMAKE_BINARY_DIR}/checked/${library})
+    add_custom_command(OUTPUT ${stamp} COMMAND runner plugins --check $<TARGET_FILE:${library}>
+                       COMMAND ${CMAKE_COMMAND} -E touch ${stamp} DEPENDS runner ${library}
+                       COMMENT "Checking plugin ${library}" VERBATIM)
+    list(APPEND stamps ${stamp})
+  endforeach()
+  file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/checked)
+  add_custom_target(check_plugins ALL DEPENDS ${stamps})
+endfunction()

@@ -5,13 +5,16 @@
 #                     [VENDOR text] [DEPENDS libraries...] [LAUNCH_ENV VAR...] [ISA feature...] [GLOBAL_LIBS so...]
 #                     [TEST_ONLY])
 #
-# makes toynet.convoy.so with exactly two exports, the entry point and the manifest.
+# makes toynet.convoy.so with exactly two exports, the entry point and the manifest. The built file is checked as the
+# runner checks it, and loaded once, unless CONVOY_CHECK_PLUGINS is OFF.
 
-set(CONVOY_PLUGIN_CMAKE_DIR ${CMAKE_CURRENT_LIST_DIR})
+option(CONVOY_CHECK_PLUGINS "Check each plugin with the runner once it is built; OFF where it cannot be loaded" ON)
 
 function(convoy_plugin_manifest target out_file)
   cmake_parse_arguments(arg "" "VERSION;VENDOR" "PROVIDES;LAUNCH_ENV;ISA;GLOBAL_LIBS" ${ARGN})
-  string(REPLACE ";" "\;" provides "${arg_PROVIDES}")
+  if("${ARGN}" MATCHES "[\"\\\n\r]")
+    message(FATAL_ERROR "convoy_add_plugin(${target}): the manifest's values hold no quotes, backslashes or line breaks")
+  endif()
   list(JOIN arg_PROVIDES ";" manifest_provides)
   list(JOIN arg_LAUNCH_ENV "," manifest_launch_env)
   list(JOIN arg_ISA "," manifest_isa)
@@ -35,7 +38,7 @@ function(convoy_plugin_manifest target out_file)
       set(manifest_source "git ${described}")
     endif()
   endif()
-  configure_file(${CONVOY_PLUGIN_CMAKE_DIR}/manifest.cpp.in ${out_file} @ONLY)
+  configure_file(${CMAKE_CURRENT_FUNCTION_LIST_DIR}/manifest.cpp.in ${out_file} @ONLY)
 endfunction()
 
 function(convoy_add_plugin target)
@@ -52,7 +55,7 @@ function(convoy_add_plugin target)
   target_compile_features(${library} PRIVATE cxx_std_17)
   target_compile_options(${library} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-fno-gnu-unique>)
   target_link_options(${library} PRIVATE -Wl,-z,nodelete -Wl,--build-id
-                      -Wl,--version-script=${CONVOY_PLUGIN_CMAKE_DIR}/plugin_exports.map)
+                      -Wl,--version-script=${CMAKE_CURRENT_FUNCTION_LIST_DIR}/plugin_exports.map)
   if(NOT CONVOY_SANITIZER OR CONVOY_SANITIZER STREQUAL "none")
     target_link_options(${library} PRIVATE -Wl,-z,defs)  # a sanitizer's runtime comes with the program
   endif()
@@ -65,14 +68,18 @@ function(convoy_add_plugin target)
   else()
     set_target_properties(${library} PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib/convoy/plugins)
     install(TARGETS ${library} LIBRARY DESTINATION lib/convoy/plugins)
-    if(TARGET plugins)
-      add_dependencies(plugins ${library})
-    endif()
   endif()
-  if(TARGET convoy::sdk)
+  if(TARGET convoy::sdk)  # in the tree; its root checks the plugins, when there is a runner
     target_link_libraries(${library} PRIVATE convoy::sdk convoy_flags)
+    if(NOT arg_TEST_ONLY)
+      set_property(GLOBAL APPEND PROPERTY CONVOY_PLUGINS ${library})
+    endif()
   else()
     target_link_libraries(${library} PRIVATE Convoy::sdk)
+    if(CONVOY_CHECK_PLUGINS AND TARGET Convoy::runner AND NOT CMAKE_CROSSCOMPILING)
+      add_custom_command(TARGET ${library} POST_BUILD COMMAND Convoy::runner plugins --check $<TARGET_FILE:${library}>
+                         VERBATIM)
+    endif()
   endif()
   target_link_libraries(${library} PRIVATE ${arg_DEPENDS})
 endfunction()

@@ -1,5 +1,6 @@
 // Values of options: from a parsed file, against a rule, as text.
 #include "experiment/schema.hpp"
+#include "experiment/toml_text.hpp"
 #include "nearest.hpp"
 
 #include <fmt/format.h>
@@ -78,7 +79,7 @@ const char* name_of(OptionKind kind) {
 }
 
 std::string allowed_text(const OptionRule& r) {
-  if (!r.choices.empty()) return join_names(r.choices);
+  if (!r.choices.empty()) return printable(join_names(r.choices));
   if (!r.lo && !r.hi) return "";
   const auto end = [](const std::optional<double>& v) { return v ? fmt::format("{}", *v) : std::string(); };
   return fmt::format("{}..{}", end(r.lo), end(r.hi));

@@ -2,6 +2,7 @@
 // checked against the plugin's schema.
 #include "experiment/section.hpp"
 #include "experiment/table_reader.hpp"
+#include "experiment/toml_text.hpp"
 
 #include <fmt/format.h>
 
@@ -30,7 +31,7 @@ void read_options(Choice& c, const TableReader& r, const Section& s, const std::
   const auto core_keys = r.asked();
   for (const auto& rule : rules)
     if (std::find(core_keys.begin(), core_keys.end(), rule.key.substr(0, rule.key.find('.'))) != core_keys.end())
-      throw Error(ErrorKind::plugin, fmt::format("plugin '{}' wants the option '{}' of [{}], which is the core's", c.use, rule.key, table));
+      throw Error(ErrorKind::plugin, fmt::format("plugin '{}' wants the option '{}' of [{}], which is the core's", printable(c.use), rule.key, table));
   c.options = check_options(rules, r.rest(), table, core_keys, s.at);
 }
 

@@ -75,7 +75,7 @@ class Check {
     Error error(ErrorKind::usage, fmt::format("{}: {}.{} = {} is not allowed", to_string(e.at), table_, rule.key, shown(e.value)));
     error.note(rule.choices.empty() ? "allowed" : "known", allowed_text(rule));
     if (const auto* word = std::get_if<std::string>(&*value))
-      if (const auto near = nearest_name(*word, rule.choices); !near.empty()) error.note("fix", fmt::format("did you mean \"{}\"?", near));
+      if (const auto near = nearest_name(*word, rule.choices); !near.empty()) error.note("fix", fmt::format("did you mean {}?", quoted(near)));
     throw error;
   }
 

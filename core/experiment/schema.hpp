@@ -47,7 +47,7 @@ struct OptionRule {
   std::optional<OptionData> otherwise;  // the default
   std::optional<double> lo, hi;
   std::vector<std::string> choices;
-  std::string doc;
+  std::string doc;  // plain text, whatever the plugin wrote
 };
 
 /// Errors: plugin, naming the owner and the line that is wrong; a default must itself be allowed.
@@ -69,7 +69,7 @@ bool is_allowed(const OptionRule& rule, const OptionData& value);
 std::string toml_text(const OptionData& value);
 /// "int", "[string]".
 const char* name_of(OptionKind kind);
-/// "4..", "0..1" or "a, b": empty where everything is allowed.
+/// "4..", "0..1" or "a, b", as plain text: empty where everything is allowed.
 std::string allowed_text(const OptionRule& rule);
 
 }  // namespace convoy::experiment

@@ -43,14 +43,14 @@ class LineReader {
     if (skip("[")) allowed(rule);
     if (has_default) rule.otherwise = default_value(rule, default_text);
     if (skip("#"))
-      rule.doc = trimmed(rest_);
+      rule.doc = printable(trimmed(rest_));
     else if (!rest_.empty())
       refuse(fmt::format("has '{}' where it should end", rest_));
     return rule;
   }
 
   [[noreturn]] void refuse(const std::string& why) const {
-    throw Error(ErrorKind::plugin, fmt::format("the option schema of '{}' is wrong in line {}: '{}' {}", owner_, number_,
+    throw Error(ErrorKind::plugin, fmt::format("the option schema of '{}' is wrong in line {}: '{}' {}", printable(owner_), number_,
                                                printable(line_), printable(why)))
         .note("fix", "name : type = default [allowed] # documentation");
   }

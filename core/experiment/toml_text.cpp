@@ -69,7 +69,7 @@ class Scanner {
     if (bytes == 0) refuse(fmt::format("the byte 0x{:02X} begins no valid UTF-8 character", here()));
     if (in_ == In::code)
       refuse(fmt::format("'{}' stands outside a string or comment; only ASCII is allowed there, names with other letters go in quotes",
-                         text_.substr(at_, bytes)));
+                         printable(text_.substr(at_, bytes))));
     at_ += bytes;
     ++column_;  // columns count characters
   }

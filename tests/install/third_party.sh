@@ -11,11 +11,23 @@ fi
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cmake --install "$build" --prefix "$work/prefix" >"$work/log"
-cmake -S "$source/tests/install/third_party" -B "$work/build" -DCMAKE_PREFIX_PATH="$work/prefix" -DCMAKE_CXX_COMPILER="$compiler" >"$work/log"
-cmake --build "$work/build" >"$work/log" || { cat "$work/log"; exit 1; }
+cmake -S "$source/tests/install/third_party" -B "$work/build" -G Ninja -DCMAKE_PREFIX_PATH="$work/prefix" -DCMAKE_CXX_COMPILER="$compiler" >"$work/log" 2>&1 ||
+  { cat "$work/log"; exit 1; }
+cmake --build "$work/build" --verbose >"$work/log" 2>&1 || { cat "$work/log"; exit 1; }
+grep -q "model 'toynet' 0.1.0: ok" "$work/log" || { echo "the plugin was not checked after its build"; cat "$work/log"; exit 1; }
 mkdir "$work/drop" && chmod 755 "$work/drop"
 find "$work/build" -name '*.convoy.so' -exec cp {} "$work/drop/" \;
 chmod 644 "$work/drop"/*
+for file in "$work/drop"/*; do
+  # Two exports, no run path but its own folder, nothing of Convoy or a vendor behind it.
+  exports=$(nm -D --defined-only "$file" | awk '{ print $3 }' | sort | xargs)
+  [ "$exports" = "convoy_manifest convoy_plugin_entry_1" ] || { echo "$file exports $exports"; exit 1; }
+  dynamic=$(readelf -dW "$file")
+  run_path=$(grep -oE '(RUNPATH|RPATH).*' <<<"$dynamic" | grep -oE '\[.*\]' || true)
+  [ -z "$run_path" ] || [ "$run_path" = '[$ORIGIN]' ] || { echo "$file has the run path $run_path"; exit 1; }
+  needed=$(grep NEEDED <<<"$dynamic" | grep -oE '\[.*\]' | grep -vE '^\[(libstdc\+\+|libm|libgcc_s|libc)\.so' || true)
+  [ -z "$needed" ] || { echo "$file needs $needed"; exit 1; }
+done
 
 runner=$work/prefix/bin/runner
 before=$(find "$work/prefix" -type f -exec sha256sum {} + | sort | sha256sum)

@@ -77,6 +77,12 @@ TEST_SUITE("schema") {
     CHECK(rules[1].key == "b-2");
   }
 
+  TEST_CASE("what a plugin writes is shown as plain text") {
+    CHECK(rule("a : int # \x8e\x1b[2J").doc == "\\x8E\\u001B[2J");
+    CHECK(allowed_text(rule("a : string [\"\\u001b\"|\"b\"]")) == "\\u001B, b");
+    CHECK(contains(bad_schema("a : \xff"), "'a : \\xFF' has none of the types"));
+  }
+
   TEST_CASE("a wrong schema is the plugin's fault, and the line is named") {
     for (const char* line :
          {"depth", "depth int", ": int", "a b : int", "a. : int", ".a : int", "a..b : int", "\"a\" : int", "a :", "a : number", "a : ints",

@@ -201,6 +201,7 @@ TEST_SUITE("toml reader") {
     CHECK(printable("a\x1b[2J\t\x7f\xC2\x9B\xC3\xA9\xff\xE2\x82") == "a\\u001B[2J\\u0009\\u007F\\u009B\xC3\xA9\\xFF\\xE2\\x82");
     CHECK(is_plain_text("a \xC2\xA0\xC3\xA9"));
     for (const char* bad : {"\x1b", "a\n", "\x7f", "\xC2\x9B", "\xff"}) CHECK_FALSE(is_plain_text(bad));
+    CHECK(refused("\xC2\x99").starts_with("f:1:1: '\\u0099' stands outside"));
     CHECK(is_plain_text(refused("\"\\u001b[2J\" = 1\n\"\\u001b[2J\" = 2")));
   }
 
