@@ -13,7 +13,8 @@ if(CONVOY_ASSERTIONS)
   target_compile_definitions(convoy_flags INTERFACE CONVOY_ASSERTIONS=1)
 endif()
 if(CONVOY_SANITIZER STREQUAL "address")
-  target_compile_options(convoy_flags INTERFACE -fsanitize=address,undefined -fno-sanitize-recover=undefined
+  # Without vptr: an object from a plugin that was built without RTTI has no type to look at.
+  target_compile_options(convoy_flags INTERFACE -fsanitize=address,undefined -fno-sanitize=vptr -fno-sanitize-recover=undefined
                                                 -fno-omit-frame-pointer)
   target_link_options(convoy_flags INTERFACE -fsanitize=address,undefined)
 elseif(CONVOY_SANITIZER STREQUAL "thread")

@@ -40,7 +40,10 @@ template <class T>
 constexpr bool is_list<std::vector<T>> = true;
 
 /// In long double, which holds every int64_t and every double.
-bool one_allowed(const OptionRule& r, long double v) { return (!r.lo || v >= *r.lo) && (!r.hi || v <= *r.hi); }
+bool one_allowed(const OptionRule& r, long double v) {
+  if (!r.numbers.empty()) return std::find(r.numbers.begin(), r.numbers.end(), v) != r.numbers.end();
+  return (!r.lo || v >= *r.lo) && (!r.hi || v <= *r.hi);
+}
 
 bool one_allowed(const OptionRule& r, const std::string& s) {
   return r.choices.empty() || std::find(r.choices.begin(), r.choices.end(), s) != r.choices.end();
@@ -80,8 +83,13 @@ const char* name_of(OptionKind kind) {
 
 std::string allowed_text(const OptionRule& r) {
   if (!r.choices.empty()) return printable(join_names(r.choices));
+  if (!r.numbers.empty()) return fmt::format("{}", fmt::join(r.numbers, ", "));
   if (!r.lo && !r.hi) return "";
-  const auto end = [](const std::optional<double>& v) { return v ? fmt::format("{}", *v) : std::string(); };
+  const bool whole = r.kind == OptionKind::integer || r.kind == OptionKind::integers;
+  const auto end = [whole](const std::optional<double>& v) {
+    if (!v) return std::string();
+    return whole ? fmt::format("{:.0f}", *v) : fmt::format("{}", *v);  // 16777216, not 1.67772e+07
+  };
   return fmt::format("{}..{}", end(r.lo), end(r.hi));
 }
 

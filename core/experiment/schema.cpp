@@ -73,7 +73,7 @@ class Check {
                                                 shown(e.value), kind_text(e.value), name_of(rule.kind)));
     if (is_allowed(rule, *value)) return {rule.key, *value};
     Error error(ErrorKind::usage, fmt::format("{}: {}.{} = {} is not allowed", to_string(e.at), table_, rule.key, shown(e.value)));
-    error.note(rule.choices.empty() ? "allowed" : "known", allowed_text(rule));
+    error.note(rule.choices.empty() && rule.numbers.empty() ? "allowed" : "known", allowed_text(rule));
     if (const auto* word = std::get_if<std::string>(&*value))
       if (const auto near = nearest_name(*word, rule.choices); !near.empty()) error.note("fix", fmt::format("did you mean {}?", quoted(near)));
     throw error;

@@ -8,9 +8,11 @@
 //   default  a TOML value of that type on one line; without it the key must be given
 //   allowed  "[" [ number ] ".." [ number ] "]"    for int, float and lists of them (each element), both ends included
 //            "[" string { "|" string } "]"         for string and [string] (each element); strings in double quotes
+//            "[" integer { "|" integer } "]"       for int and [int] (each element)
 //
 //   bucket_mib : float = 25 [0.1..1024]           # largest bucket
 //   wire       : string = "fp32" ["fp32"|"bf16"]
+//   depth      : int = 50 [18|34|50]
 //   link.hosts : [string]                         # must be given
 #pragma once
 
@@ -46,7 +48,8 @@ struct OptionRule {
   OptionKind kind = OptionKind::boolean;
   std::optional<OptionData> otherwise;  // the default
   std::optional<double> lo, hi;
-  std::vector<std::string> choices;
+  std::vector<std::string> choices;  // of strings
+  std::vector<int64_t> numbers;      // of integers
   std::string doc;  // plain text, whatever the plugin wrote
 };
 

@@ -118,8 +118,22 @@ class LineReader {
     rest_ = trimmed(rest_);
     if (rest_.starts_with("\""))
       choices(rule);
+    else if (const auto inside = rest_.substr(0, rest_.find(']')); inside.find("..") == inside.npos)
+      numbers(rule);
     else
       range(rule);
+  }
+
+  void numbers(OptionRule& rule) {
+    if (rule.kind != OptionKind::integer && rule.kind != OptionKind::integers)
+      refuse("allows neither a range, [lo..hi], nor quoted strings, and integers to choose from are for a type that is one");
+    do {
+      rest_ = trimmed(rest_);
+      const auto number = parsed(take(rest_.find_first_of("|] \t\r")));
+      if (!number || number->as<int64_t>() == nullptr) refuse("lists a choice that is no integer");
+      rule.numbers.push_back(*number->as<int64_t>());
+    } while (skip("|"));
+    if (!skip("]")) refuse("has choices that do not end with ']'");
   }
 
   void choices(OptionRule& rule) {
@@ -140,7 +154,6 @@ class LineReader {
     const std::string_view inside = take(close);
     rest_.remove_prefix(1);
     const auto dots = inside.find("..");
-    if (dots == inside.npos) refuse("allows neither a range, [lo..hi], nor quoted strings");
     if (rule.kind == OptionKind::boolean || rule.kind == OptionKind::text || rule.kind == OptionKind::texts)
       refuse("has a range, for a type that is no number");
     rule.lo = bound(rule, inside.substr(0, dots));

@@ -6,6 +6,7 @@
 #include <convoy/ops.hpp>
 
 #include <cstddef>
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <string>
@@ -79,7 +80,7 @@ std::vector<std::byte> pack(const Attrs& a) {
 template <class Attrs>
 Attrs unpack(const Node& n) {
   Attrs out{};
-  std::memcpy(&out, n.attrs.data(), n.attrs.size() < sizeof(Attrs) ? n.attrs.size() : sizeof(Attrs));
+  if (!n.attrs.empty()) std::memcpy(&out, n.attrs.data(), std::min(n.attrs.size(), sizeof(Attrs)));
   return out;
 }
 

@@ -12,7 +12,7 @@ namespace convoy::resnet {
 class Resnet final : public sdk::Model {
  public:
   static constexpr const char* schema =
-      "depth : int = 50 # 18, 34, 50, 101, 152: ImageNet's; 20, 32, 44, 56: CIFAR's\n"
+      "depth : int = 50 [18|34|50|101|152|20|32|44|56] # 18, 34, 50, 101, 152: ImageNet's; 20, 32, 44, 56: CIFAR's\n"
       "version : string = \"v1.5\" [\"v1\"|\"v1.5\"|\"v2\"] # of the ImageNet depths\n";
 
   /// Errors: invalid where depth is unknown, or a CIFAR depth comes with another version than the default.

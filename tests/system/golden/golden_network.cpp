@@ -18,11 +18,6 @@ plugin::SearchPath build_plugins() {
   return plugin::make_search_path({CONVOY_BUILD_DIR "/lib/convoy/plugins"}, nullptr, "/proc/self/exe");
 }
 
-std::string device_name() {
-  const char* named = std::getenv("CONVOY_TEST_DEVICE");
-  return named == nullptr ? "cpu" : named;
-}
-
 /// The fill rule's range of a parameter or buffer.
 std::pair<double, double> range_of(const ir::Tensor& t, const GoldenFile& g) {
   const bool vector = t.dims.size() == 1;
@@ -48,11 +43,15 @@ std::vector<float> filled(const ir::Tensor& t, const GoldenFile& g) {
 
 }  // namespace
 
-GoldenBench::GoldenBench() : host_(log_), registry_(host_, build_plugins(), 1) {
+std::string device_under_test() {
+  const char* named = std::getenv("CONVOY_TEST_DEVICE");
+  return named == nullptr ? "cpu" : named;
+}
+
+GoldenBench::GoldenBench(const std::string& name) : host_(log_), registry_(host_, build_plugins(), 1) {
   sdk::host_slot() = &host_;
   workers_ = std::make_unique<exec::WorkerPool>(std::max(1u, std::thread::hardware_concurrency()));
   host_.provide(IWorkers::id, static_cast<IWorkers*>(workers_.get()));
-  const std::string name = device_name();
   experiment::OptionList options = experiment::check_options(experiment::parse_schema(registry_.options_schema(Kind::device, name), name), {}, "device", {});
   options.push_back({"ordinal", int64_t{0}});
   device_ = std::make_unique<exec::Device>(registry_.create<IDevice>(Kind::device, name, options), name, host_);

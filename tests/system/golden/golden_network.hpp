@@ -15,10 +15,13 @@
 
 namespace convoy::testing {
 
-/// Plugins of the build tree, and the device that the tests run on (CONVOY_TEST_DEVICE, default "cpu").
+/// CONVOY_TEST_DEVICE, "cpu" where that is not set.
+std::string device_under_test();
+
+/// Plugins of the build tree, and the device that the tests run on.
 class GoldenBench {
  public:
-  GoldenBench();
+  explicit GoldenBench(const std::string& device = device_under_test());
   plugin::Host& host() { return host_; }
   plugin::Registry& registry() { return registry_; }
   const exec::Device& device() { return *device_; }

@@ -68,6 +68,16 @@ TEST_SUITE("schema") {
     CHECK(r.doc == "doc [1..2]");
   }
 
+  TEST_CASE("integers may be chosen from a list; bounds of integers are shown with all their digits") {
+    const auto r = rule("depth : int = 50 [18 | 50|-1] # layers");
+    CHECK(r.numbers == std::vector<int64_t>{18, 50, -1});
+    CHECK(r.doc == "layers");
+    CHECK(allowed_text(r) == "18, 50, -1");
+    CHECK(is_allowed(r, int64_t{50}));
+    CHECK_FALSE(is_allowed(r, int64_t{19}));
+    CHECK(allowed_text(rule("a : int = 1 [1..16777216]")) == "1..16777216");
+  }
+
   TEST_CASE("names may be dotted, spaces do not matter, comments and empty lines are skipped") {
     const auto rules = parse_schema("# about\n\n  link.latency:float=0#seconds\r\n\tb-2 :  bool  =  false  \n", "acme");
     REQUIRE(rules.size() == 2);
@@ -88,7 +98,7 @@ TEST_SUITE("schema") {
          {"depth", "depth int", ": int", "a b : int", "a. : int", ".a : int", "a..b : int", "\"a\" : int", "a :", "a : number", "a : ints",
           "a : [bool] = []", "a : int =", "a : int = # doc", "a : int = x", "a : int = 1.5", "a : int = \"1\"", "a : float = nan", "a : bool = 1",
           "a : string = \"x", "a : [int] = [1, 2", "a : [int] = 1", "a : int = 5 [1..4]", "a : int = 1 [4..1]", "a : int = 1 [0.5..4]",
-          "a : int = 1 [x..4]", "a : int = 1 [0..inf]", "a : int = 1 [0..", "a : int = 1 [0]", "a : int = 1 []", "a : int = 1 0..4", "a : bool = true [0..1]",
+          "a : int = 1 [x..4]", "a : int = 1 [0..inf]", "a : int = 1 [0..", "a : int = 1 [0]", "a : int = 1 [1", "a : int = 1 [1|]", "a : int = 1 [1|x]", "a : int = 1 [1 2]", "a : float = 1 [1]", "a : int = 1 []", "a : int = 1 0..4", "a : bool = true [0..1]",
           "a : string = \"x\" [0..1]", "a : int = 1 [\"1\"]", "a : string = \"x\" [\"y\"]", "a : string = \"x\" [\"x\"|y]", "a : string = \"x\" [\"x\"",
           "a : string = \"x\" [\"x\"|]", "a : [int] = [1, 9] [0..4]", "a : int = 1 [0..4] more", "a : int = 1 = 2", "a : string = x"}) {
       CAPTURE(line);
