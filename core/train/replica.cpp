@@ -28,7 +28,8 @@ DType precision_type(const std::string& precision) {
 
 void check_precision(const Experiment& e, const exec::Device& device) {
   const uint32_t bit = 1u << static_cast<uint32_t>(precision_type(e.device.precision));
-  if (e.device.precision != "tf32" && (device.info().dtypes & bit) != 0) return;
+  const bool tf32 = e.device.precision != "tf32" || device.info().tf32 != 0;
+  if (tf32 && (device.info().dtypes & bit) != 0) return;
   throw Error(ErrorKind::usage, fmt::format("device '{}' does not compute in {}", device.name(), e.device.precision))
       .note("fix", "device.precision = \"fp32\"");
 }
@@ -85,6 +86,7 @@ void Replica::open_device(const Experiment& e) {
         .note("fix", fmt::format("0 to {}", found.n_devices - 1));
   auto options = e.device.options;
   options.push_back({"ordinal", ordinal});
+  options.push_back({"precision", e.device.precision});
   device_ = std::make_unique<exec::Device>(registry_.create<IDevice>(Kind::device, e.device.use, options, e.device.at), e.device.use, host_);
   check_precision(e, *device_);
 }

@@ -23,7 +23,7 @@ struct DeviceInfo {
   uint32_t dtypes;       // mask of DType that kernels accept
   uint32_t mem_kinds;    // mask of Mem that alloc() accepts
   uint32_t async;        // 1: work in streams runs apart from the host thread
-  uint32_t pad;
+  uint32_t tf32;         // 1: products of f32 may be computed from mantissas of 10 bits, if the user wants
 };
 
 /// Level 0: every device has it. Threads: any; a given stream from one thread at a time.

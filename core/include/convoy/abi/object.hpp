@@ -72,7 +72,8 @@ struct IFactory : IObject {
   /// Options as text, one key a line: `name : type = default [range or choices] # doc`; without a default the
   /// key must be given. Lives as long as the library. Types: bool int float string [int] [float] [string].
   virtual Str options_schema() noexcept = 0;
-  /// `o` holds every key of the schema. A device also gets "ordinal" (integer), which the core adds.
+  /// `o` holds every key of the schema. A device also gets "ordinal" (integer) and "precision" (text:
+  /// "fp32", "tf32", "bf16", "fp16"), which the core adds.
   virtual Code create(const Options& o, IObject** out) noexcept = 0;
 };
 

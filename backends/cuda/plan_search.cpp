@@ -1,0 +1,263 @@
+#include "plan_search.hpp"
+
+#include "error.hpp"
+#include "own_plan.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <mutex>
+#include <random>
+#include <thread>
+
+namespace convoy::cuda {
+
+namespace {
+
+constexpr unsigned kMostThreads = 16;   // plans are compiled by all processors; a handle each
+constexpr int kRepeats = 5;             // of a timing, odd: the median counts
+constexpr double kHopeless = 3;         // slower than the best by this factor at first sight: not timed any further
+constexpr uint64_t kPattern = 1 << 20;  // random elements that are repeated over the inputs
+
+struct Candidates {
+  std::vector<std::shared_ptr<Plan>> plans;
+  std::string reason;  // why there is none
+};
+
+void append(std::vector<std::shared_ptr<Plan>>& to, std::vector<std::shared_ptr<Plan>> more) {
+  to.insert(to.end(), more.begin(), more.end());
+}
+
+/// All that may solve `p`: the libraries' fused plans, their plain plans with an own kernel behind, own kernels alone
+/// where there is nothing else.
+Candidates candidates(const std::shared_ptr<CudnnHandle>& cudnn, const std::shared_ptr<MatmulHandle>& matmul, const ConvProblem& p, int limit) {
+  Candidates out;
+  std::string said;
+  append(out.plans, matmul_plans(matmul, p, limit, said));
+  if (p.linear) {
+    out.reason = said;
+    return out;
+  }
+  append(out.plans, cudnn_plans(cudnn, p, Epilogue::bias_then_add, limit, out.reason));
+  if (p.bias && p.add) append(out.plans, cudnn_plans(cudnn, p, Epilogue::add_then_bias, limit, said));
+  if (p.bias || p.add || p.relu)
+    for (auto& plan : cudnn_plans(cudnn, bare(p), Epilogue::bias_then_add, std::max(1, limit / 2), said))
+      out.plans.push_back(with_epilogue(p, std::move(plan)));
+  const bool own = p.direction == Direction::weight_gradient || p.out == p.type;
+  if (out.plans.empty() && own)
+    out.plans.push_back(p.bias || p.add || p.relu ? with_epilogue(p, direct_plan(bare(p))) : direct_plan(p));
+  return out;
+}
+
+/// Device memory that is freed with the object; empty where there was none.
+class Scratch {
+ public:
+  explicit Scratch(uint64_t bytes) {
+    if (cudaMalloc(&p_, std::max<uint64_t>(bytes, 16)) != cudaSuccess) {
+      cudaGetLastError();
+      p_ = nullptr;
+    }
+  }
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+  ~Scratch() { cudaFree(p_); }
+  void* get() const { return p_; }
+
+ private:
+  void* p_ = nullptr;
+};
+
+uint16_t narrow(float v, Type t) {
+  uint32_t bits = 0;
+  std::memcpy(&bits, &v, sizeof bits);
+  if (t == Type::bf16) return static_cast<uint16_t>(bits >> 16);
+  // Normal numbers below 1 only: the exponent is moved over, the mantissa cut.
+  const uint32_t exponent = (bits >> 23 & 255) - 127 + 15;
+  return static_cast<uint16_t>((bits >> 16 & 0x8000) | exponent << 10 | (bits >> 13 & 0x3ff));
+}
+
+/// Random numbers, never zeros: with zeros products run some 13 % faster than with data.
+void fill_random(void* to, uint64_t bytes, Type type) {
+  if (bytes == 0) return;
+  std::mt19937 random(1);
+  std::uniform_real_distribution<float> magnitude(0.01f, 1.0f);
+  std::vector<unsigned char> pattern(kPattern * bytes_of(type));
+  for (uint64_t i = 0; i < kPattern; ++i) {
+    const float v = (random() & 1) != 0 ? magnitude(random) : -magnitude(random);
+    const uint16_t small = type == Type::f32 ? uint16_t{0} : narrow(v, type);
+    if (type == Type::f32) std::memcpy(pattern.data() + 4 * i, &v, 4);
+    else std::memcpy(pattern.data() + 2 * i, &small, 2);
+  }
+  auto* p = static_cast<char*>(to);
+  uint64_t done = std::min<uint64_t>(bytes, pattern.size());
+  check(cudaMemcpy(p, pattern.data(), done, cudaMemcpyHostToDevice), "fill scratch memory");
+  for (; done < bytes; done *= 2) check(cudaMemcpy(p + done, p, std::min(done, bytes - done), cudaMemcpyDeviceToDevice), "fill scratch memory");
+}
+
+class Timer {
+ public:
+  Timer() {
+    check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "create a stream");
+    check(cudaEventCreate(&begin_), "create an event");
+    check(cudaEventCreate(&end_), "create an event");
+  }
+  Timer(const Timer&) = delete;
+  Timer& operator=(const Timer&) = delete;
+  ~Timer() {
+    cudaEventDestroy(begin_);
+    cudaEventDestroy(end_);
+    cudaStreamDestroy(stream_);
+  }
+  cudaStream_t stream() const { return stream_; }
+  double once_us(const Plan& plan, const PlanArguments& a) {
+    check(cudaEventRecord(begin_, stream_), "record");
+    plan.enqueue(a, stream_);
+    check(cudaEventRecord(end_, stream_), "record");
+    check(cudaEventSynchronize(end_), "run a plan");
+    float ms = 0;
+    check(cudaEventElapsedTime(&ms, begin_, end_), "time a plan");
+    return 1e3 * static_cast<double>(ms);
+  }
+
+ private:
+  cudaStream_t stream_ = nullptr;
+  cudaEvent_t begin_ = nullptr, end_ = nullptr;
+};
+
+/// Scratch memory for the largest of several problems: two inputs that nothing writes, and what is written.
+class Bench {
+ public:
+  Bench(const std::vector<std::shared_ptr<Choice>>& todo, const std::vector<Candidates>& found)
+      : first_(largest(todo, [](const ConvProblem& p) { return reads(p).first; })),
+        second_(largest(todo, [](const ConvProblem& p) { return reads(p).second; })),
+        out_(largest(todo, [](const ConvProblem& p) { return writes(p); })),
+        add_(largest(todo, [](const ConvProblem& p) { return p.add ? p.y_bytes() : 0; })),
+        bias_(largest(todo, [](const ConvProblem& p) { return static_cast<uint64_t>(4 * p.K); })), workspace_(workspace(found)) {
+    if (!usable()) return;
+    const Type type = todo[0]->problem.type;
+    fill_random(first_.get(), largest(todo, [](const ConvProblem& p) { return reads(p).first; }), type);
+    fill_random(second_.get(), largest(todo, [](const ConvProblem& p) { return reads(p).second; }), type);
+    fill_random(add_.get(), largest(todo, [](const ConvProblem& p) { return p.add ? p.y_bytes() : 0; }), type);
+    fill_random(bias_.get(), largest(todo, [](const ConvProblem& p) { return static_cast<uint64_t>(4 * p.K); }), type);
+  }
+  bool usable() const { return first_.get() && second_.get() && out_.get() && add_.get() && bias_.get() && workspace_.get(); }
+
+  PlanArguments arguments(const ConvProblem& p) const {
+    PlanArguments a;
+    a.bias = bias_.get(), a.bias_f32 = static_cast<const float*>(bias_.get()), a.add = add_.get(), a.workspace = workspace_.get();
+    switch (p.direction) {
+      case Direction::forward: a.x = first_.get(), a.w = second_.get(), a.y = out_.get(); break;
+      case Direction::input_gradient: a.y = first_.get(), a.w = second_.get(), a.x = out_.get(); break;
+      case Direction::weight_gradient: a.y = first_.get(), a.x = second_.get(), a.w = out_.get(); break;
+    }
+    return a;
+  }
+
+ private:
+  static std::pair<uint64_t, uint64_t> reads(const ConvProblem& p) {
+    switch (p.direction) {
+      case Direction::forward: return {p.x_bytes(), p.w_bytes()};
+      case Direction::input_gradient: return {p.y_bytes(), p.w_bytes()};
+      case Direction::weight_gradient: return {p.y_bytes(), p.x_bytes()};
+    }
+    return {};
+  }
+  static uint64_t writes(const ConvProblem& p) {
+    return p.direction == Direction::forward ? p.y_bytes() : p.direction == Direction::input_gradient ? p.x_bytes() : p.w_bytes();
+  }
+  template <class F>
+  static uint64_t largest(const std::vector<std::shared_ptr<Choice>>& todo, F bytes) {
+    uint64_t out = 0;
+    for (const auto& c : todo) out = std::max<uint64_t>(out, bytes(c->problem));
+    return out;
+  }
+  static uint64_t workspace(const std::vector<Candidates>& found) {
+    uint64_t out = 0;
+    for (const auto& c : found)
+      for (const auto& plan : c.plans) out = std::max(out, plan->workspace_bytes());
+    return out;
+  }
+
+  Scratch first_, second_, out_, add_, bias_, workspace_;
+};
+
+/// The median of some runs, the first apart, in which libraries load their kernels; infinite where the plan fails.
+double time_us(Timer& timer, const Plan& plan, const PlanArguments& a, double best) {
+  try {
+    timer.once_us(plan, a);
+    std::vector<double> us{timer.once_us(plan, a)};
+    if (us[0] > kHopeless * best) return us[0];
+    for (int i = 1; i < kRepeats; ++i) us.push_back(timer.once_us(plan, a));
+    std::nth_element(us.begin(), us.begin() + kRepeats / 2, us.end());
+    return us[kRepeats / 2];
+  } catch (const sdk::Error& e) {
+    if (cudaPeekAtLastError() != cudaSuccess && cudaDeviceSynchronize() != cudaSuccess) throw;  // the device is lost, not the plan
+    return 1e30;
+  }
+}
+
+void choose(Choice& c, const Candidates& found, Timer& timer, const Bench& bench) {
+  const PlanArguments a = bench.arguments(c.problem);
+  double best = 1e30;
+  for (const auto& plan : found.plans) {
+    const double us = time_us(timer, *plan, a, best);
+    if (us >= best) continue;
+    best = us;
+    c.plan = plan;
+    c.us = us;
+  }
+  c.tried = static_cast<int>(found.plans.size());
+  if (!c.plan) throw sdk::Error(Code::device, c.problem.text() + ": none of " + std::to_string(c.tried) + " plans runs");
+}
+
+std::vector<Candidates> build_all(const std::vector<std::shared_ptr<Choice>>& todo, const Settings& settings) {
+  std::vector<Candidates> found(todo.size());
+  const auto matmul = std::make_shared<MatmulHandle>();
+  std::atomic<std::size_t> next{0};
+  std::mutex mutex;
+  std::string failure;
+  const auto work = [&] {
+    try {
+      check(cudaSetDevice(static_cast<int>(settings.ordinal)), "choose a device");
+      const auto handle = std::make_shared<CudnnHandle>();
+      for (std::size_t i = next++; i < todo.size(); i = next++)
+        found[i] = candidates(handle, matmul, todo[i]->problem, settings.candidates);
+    } catch (const std::exception& e) {
+      const std::lock_guard lock(mutex);
+      failure = e.what();
+    }
+  };
+  const unsigned n = std::clamp<unsigned>(std::thread::hardware_concurrency(), 1, std::min<unsigned>(kMostThreads, static_cast<unsigned>(todo.size())));
+  std::vector<std::thread> threads;
+  for (unsigned i = 1; i < n; ++i) threads.emplace_back(work);
+  work();
+  for (auto& t : threads) t.join();
+  if (!failure.empty()) throw sdk::Error(Code::device, failure);
+  return found;
+}
+
+}  // namespace
+
+std::shared_ptr<const Choice> PlanSearch::add(const ConvProblem& p) {
+  auto& choice = choices_[p.text()];
+  if (!choice) choice = std::make_shared<Choice>(Choice{p, nullptr, 0, 0});
+  return choice;
+}
+
+void PlanSearch::run() {
+  std::vector<std::shared_ptr<Choice>> todo;
+  for (auto& [text, choice] : choices_)
+    if (!choice->plan) todo.push_back(choice);
+  if (todo.empty()) return;
+  const auto found = build_all(todo, settings_);
+  for (std::size_t i = 0; i < todo.size(); ++i)
+    if (found[i].plans.empty()) throw sdk::Error(Code::unsupported, todo[i]->problem.text() + ": no plan: " + found[i].reason);
+  const Bench bench(todo, found);
+  if (!bench.usable())  // no room to time anything: the heuristics' own order
+    for (std::size_t i = 0; i < todo.size(); ++i) todo[i]->plan = found[i].plans[0];
+  if (!bench.usable()) return;
+  Timer timer;
+  for (std::size_t i = 0; i < todo.size(); ++i) choose(*todo[i], found[i], timer, bench);
+}
+
+}  // namespace convoy::cuda
