@@ -37,6 +37,31 @@ struct alignas(sizeof(T) * V) Pack {
   __device__ void set(int i, float f) { v[i] = from_float<T>(f); }
 };
 
+__device__ inline float half_word_to_float(__nv_bfloat16, uint32_t bits) { return __uint_as_float(bits << 16); }
+__device__ inline float half_word_to_float(__half, uint32_t bits) {
+  return __half2float(__ushort_as_half(static_cast<unsigned short>(bits)));
+}
+__device__ inline uint32_t bits_of(__nv_bfloat16 v) { return __bfloat16_as_ushort(v); }
+__device__ inline uint32_t bits_of(__half v) { return __half_as_ushort(v); }
+
+/// 16-bit elements stay two to the word until they are used: as elements each would take a register.
+template <class T, int V>
+struct alignas(2 * V) WordPack {
+  uint32_t w[V / 2];
+
+  __device__ float operator[](int i) const { return half_word_to_float(T{}, i % 2 == 0 ? w[i / 2] & 0xffffu : w[i / 2] >> 16); }
+  __device__ void set(int i, float f) {
+    const uint32_t bits = bits_of(from_float<T>(f));
+    w[i / 2] = i % 2 == 0 ? __byte_perm(w[i / 2], bits, 0x3254) : __byte_perm(w[i / 2], bits, 0x5410);
+  }
+};
+template <int V>
+  requires(V >= 2)
+struct Pack<__nv_bfloat16, V> : WordPack<__nv_bfloat16, V> {};
+template <int V>
+  requires(V >= 2)
+struct Pack<__half, V> : WordPack<__half, V> {};
+
 template <class T, int V>
 __device__ Pack<T, V> load(const T* p) { return *reinterpret_cast<const Pack<T, V>*>(p); }
 template <class T, int V>

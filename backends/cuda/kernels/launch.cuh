@@ -11,7 +11,7 @@
 namespace convoy::cuda {
 
 constexpr int kThreads = 256;          // per block, nearly everywhere
-constexpr int kBlocksPerSm = 4;        // of kThreads: with four accesses in flight each, enough to fill the memory
+constexpr int kBlocksPerSm = 3;        // of kThreads: leaves 80 registers, and four accesses of each fill the memory
 constexpr int kAccessBytes = 16;
 constexpr int64_t kIndexLimit = std::numeric_limits<int32_t>::max();  // Divisor's, and a grid's
 

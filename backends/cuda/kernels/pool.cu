@@ -1,0 +1,379 @@
+// Pooling over windows and over whole planes, and the gradients. Every kernel gathers: a thread owns an output
+// pixel's vector of channels, so that nothing is added atomically. Window rules: convoy/ops.hpp.
+#include "launch.cuh"
+
+namespace convoy::cuda {
+
+namespace {
+
+/// A flat index is ((n rows + row) columns + column) vectors + vector.
+struct Flat {
+  Divisor vectors, columns, rows;
+  uint32_t count;
+};
+struct FlatPlace {
+  __device__ FlatPlace(const Flat& f, uint32_t i, int width) {
+    channel = static_cast<int64_t>(f.vectors.split(i)) * width;
+    pixel = i;
+    column = static_cast<int>(f.columns.split(i));
+    row = static_cast<int>(f.rows.split(i));
+    n = static_cast<int>(i);
+  }
+  int64_t channel, pixel;
+  int n, row, column;
+};
+
+struct Window {
+  explicit Window(const PoolShape& s)
+      : h(static_cast<int>(s.h)), w(static_cast<int>(s.w)), p(static_cast<int>(s.p)), q(static_cast<int>(s.q)),
+        r(s.window[0]), s(s.window[1]), stride_h(s.stride[0]), stride_w(s.stride[1]), top(s.pad_lo[0]),
+        left(s.pad_lo[1]), bottom(s.pad_hi[0]), right(s.pad_hi[1]), include_pad(s.count_include_pad) {}
+  int h, w, p, q, r, s, stride_h, stride_w, top, left, bottom, right;
+  bool include_pad;
+};
+
+/// Where an output position's window lies along one axis: [begin, end) inside the input, `padded` long with padding.
+struct Span {
+  __device__ Span(int out, int stride, int window, int lo, int hi, int input) : start(out * stride - lo) {
+    const int stop = min(start + window, input + hi);
+    padded = stop - start;
+    begin = max(start, 0);
+    end = min(stop, input);
+  }
+  int start, begin, end, padded;
+};
+__device__ Span rows_of(const Window& d, int p) { return {p, d.stride_h, d.r, d.top, d.bottom, d.h}; }
+__device__ Span columns_of(const Window& d, int q) { return {q, d.stride_w, d.s, d.left, d.right, d.w}; }
+
+/// Output positions [begin, end) whose windows hold an input position.
+struct Holders {
+  __device__ Holders(int input, int stride, int window, int lo, int outputs) {
+    const int at = input + lo;
+    begin = at < window ? 0 : (at - window) / stride + 1;
+    end = min(at / stride + 1, outputs);
+  }
+  int begin, end;
+};
+
+__device__ bool wins(float v, float best) { return v > best || (v != v && best == best); }
+
+// ---- max ------------------------------------------------------------------------------------------------------------
+
+template <class A>
+__global__ void __launch_bounds__(kThreads)
+    max_pool_kernel(Pixels<const typename A::Element> x, Pixels<typename A::Element> y, uint8_t* argmax, bool relu, Window d,
+                    Flat flat, int64_t c) {
+  using T = typename A::Element;
+  constexpr int V = A::width;
+  const uint32_t i = blockIdx.x * kThreads + threadIdx.x;
+  if (i >= flat.count) return;
+  const FlatPlace at(flat, i, V);
+  const Span rows = rows_of(d, at.row), columns = columns_of(d, at.column);
+  float best[V];
+  int index[V];
+  bool first = true;
+  for (int h = rows.begin; h < rows.end; ++h) {
+#pragma unroll 3
+    for (int w = columns.begin; w < columns.end; ++w) {
+      const auto in = load<T, V>(x.at((static_cast<int64_t>(at.n) * d.h + h) * d.w + w, at.channel));
+      const int here = (h - rows.start) * d.s + (w - columns.start);
+#pragma unroll
+      for (int k = 0; k < V; ++k)
+        if (first || wins(in[k], best[k])) {
+          best[k] = in[k];
+          index[k] = here;
+        }
+      first = false;
+    }
+  }
+  Pack<T, V> out;
+  Pack<uint8_t, V> where;
+#pragma unroll
+  for (int k = 0; k < V; ++k) {
+    out.set(k, relu ? relu_of(best[k]) : best[k]);
+    where.v[k] = static_cast<uint8_t>(index[k]);
+  }
+  store(y.at(at.pixel, at.channel), out);
+  if (argmax != nullptr) store(argmax + at.pixel * c + at.channel, where);
+}
+
+template <class A>
+__global__ void __launch_bounds__(kThreads)
+    max_pool_grad_kernel(Pixels<const typename A::Element> dy, const uint8_t* argmax, Pixels<typename A::Element> dx, Window d,
+                         Flat flat, int64_t c) {
+  using T = typename A::Element;
+  constexpr int V = A::width;
+  const uint32_t i = blockIdx.x * kThreads + threadIdx.x;
+  if (i >= flat.count) return;
+  const FlatPlace at(flat, i, V);
+  const Holders ps(at.row, d.stride_h, d.r, d.top, d.p), qs(at.column, d.stride_w, d.s, d.left, d.q);
+  float sum[V] = {};
+  for (int p = ps.begin; p < ps.end; ++p) {
+    const int r = at.row - (p * d.stride_h - d.top);
+#pragma unroll 2
+    for (int q = qs.begin; q < qs.end; ++q) {
+      const int here = r * d.s + at.column - (q * d.stride_w - d.left);
+      const int64_t pixel = (static_cast<int64_t>(at.n) * d.p + p) * d.q + q;
+      const auto where = load<uint8_t, V>(argmax + pixel * c + at.channel);
+      const auto in = load<T, V>(dy.at(pixel, at.channel));
+#pragma unroll
+      for (int k = 0; k < V; ++k) sum[k] += where.v[k] == here ? in[k] : 0.0f;
+    }
+  }
+  Pack<T, V> out;
+#pragma unroll
+  for (int k = 0; k < V; ++k) out.set(k, sum[k]);
+  store(dx.at(at.pixel, at.channel), out);
+}
+
+/// Without argmax: each window that holds the element is searched again. One channel a thread.
+template <class T>
+__global__ void __launch_bounds__(kThreads)
+    max_pool_search_grad_kernel(Pixels<const T> dy, Pixels<const T> x, Pixels<T> dx, Window d, Flat flat) {
+  const uint32_t i = blockIdx.x * kThreads + threadIdx.x;
+  if (i >= flat.count) return;
+  const FlatPlace at(flat, i, 1);
+  const Holders ps(at.row, d.stride_h, d.r, d.top, d.p), qs(at.column, d.stride_w, d.s, d.left, d.q);
+  const auto in = [&](int h, int w) {
+    return to_float(*x.at((static_cast<int64_t>(at.n) * d.h + h) * d.w + w, at.channel));
+  };
+  float sum = 0;
+  for (int p = ps.begin; p < ps.end; ++p)
+    for (int q = qs.begin; q < qs.end; ++q) {
+      const Span rows = rows_of(d, p), columns = columns_of(d, q);
+      int best_h = rows.begin, best_w = columns.begin;
+      float best = in(best_h, best_w);
+      for (int h = rows.begin; h < rows.end; ++h)
+        for (int w = columns.begin; w < columns.end; ++w)
+          if (const float v = in(h, w); wins(v, best)) {
+            best = v;
+            best_h = h;
+            best_w = w;
+          }
+      if (best_h == at.row && best_w == at.column)
+        sum += to_float(*dy.at((static_cast<int64_t>(at.n) * d.p + p) * d.q + q, at.channel));
+    }
+  *dx.at(at.pixel, at.channel) = from_float<T>(sum);
+}
+
+// ---- average ----------------------------------------------------------------------------------------------------------
+
+__device__ float share(const Window& d, const Span& rows, const Span& columns) {
+  const int elements = d.include_pad ? rows.padded * columns.padded : (rows.end - rows.begin) * (columns.end - columns.begin);
+  return 1.0f / static_cast<float>(elements);
+}
+
+template <class A>
+__global__ void __launch_bounds__(kThreads)
+    avg_pool_kernel(Pixels<const typename A::Element> x, Pixels<typename A::Element> y, Window d, Flat flat) {
+  using T = typename A::Element;
+  constexpr int V = A::width;
+  const uint32_t i = blockIdx.x * kThreads + threadIdx.x;
+  if (i >= flat.count) return;
+  const FlatPlace at(flat, i, V);
+  const Span rows = rows_of(d, at.row), columns = columns_of(d, at.column);
+  float sum[V] = {};
+  for (int h = rows.begin; h < rows.end; ++h) {
+#pragma unroll 3
+    for (int w = columns.begin; w < columns.end; ++w) {
+      const auto in = load<T, V>(x.at((static_cast<int64_t>(at.n) * d.h + h) * d.w + w, at.channel));
+#pragma unroll
+      for (int k = 0; k < V; ++k) sum[k] += in[k];
+    }
+  }
+  const float factor = share(d, rows, columns);
+  Pack<T, V> out;
+#pragma unroll
+  for (int k = 0; k < V; ++k) out.set(k, sum[k] * factor);
+  store(y.at(at.pixel, at.channel), out);
+}
+
+template <class A>
+__global__ void __launch_bounds__(kThreads)
+    avg_pool_grad_kernel(Pixels<const typename A::Element> dy, Pixels<typename A::Element> dx, Window d, Flat flat) {
+  using T = typename A::Element;
+  constexpr int V = A::width;
+  const uint32_t i = blockIdx.x * kThreads + threadIdx.x;
+  if (i >= flat.count) return;
+  const FlatPlace at(flat, i, V);
+  const Holders ps(at.row, d.stride_h, d.r, d.top, d.p), qs(at.column, d.stride_w, d.s, d.left, d.q);
+  float sum[V] = {};
+  for (int p = ps.begin; p < ps.end; ++p) {
+    const Span rows = rows_of(d, p);
+#pragma unroll 3
+    for (int q = qs.begin; q < qs.end; ++q) {
+      const auto in = load<T, V>(dy.at((static_cast<int64_t>(at.n) * d.p + p) * d.q + q, at.channel));
+      const float factor = share(d, rows, columns_of(d, q));
+#pragma unroll
+      for (int k = 0; k < V; ++k) sum[k] += in[k] * factor;
+    }
+  }
+  Pack<T, V> out;
+#pragma unroll
+  for (int k = 0; k < V; ++k) out.set(k, sum[k]);
+  store(dx.at(at.pixel, at.channel), out);
+}
+
+// ---- whole planes -----------------------------------------------------------------------------------------------------
+
+/// A block is one sample's `blockDim.x` vectors of channels; blockDim.y strands share the pixels.
+template <class A>
+__global__ void __launch_bounds__(kThreads)
+    global_avg_pool_kernel(Pixels<const typename A::Element> x, Pixels<typename A::Element> y, int64_t area, int64_t c,
+                           uint32_t column_blocks) {
+  using T = typename A::Element;
+  constexpr int V = A::width;
+  __shared__ float shared[V][kThreads];
+  const int64_t n = blockIdx.x / column_blocks;
+  const int64_t channel = (blockIdx.x % column_blocks * blockDim.x + threadIdx.x) * static_cast<int64_t>(V);
+  float sum[V] = {};
+  if (channel < c) {
+#pragma unroll 4
+    for (int64_t i = threadIdx.y; i < area; i += blockDim.y) {
+      const auto in = load<T, V>(x.at(n * area + i, channel));
+#pragma unroll
+      for (int k = 0; k < V; ++k) sum[k] += in[k];
+    }
+  }
+  const unsigned tx = blockDim.x, me = threadIdx.y * tx + threadIdx.x;
+#pragma unroll
+  for (int k = 0; k < V; ++k) shared[k][me] = sum[k];
+  __syncthreads();
+  if (threadIdx.y != 0 || channel >= c) return;
+  Pack<T, V> out;
+#pragma unroll
+  for (int k = 0; k < V; ++k) {
+    float total = 0;
+    for (unsigned s = 0; s < blockDim.y; ++s) total += shared[k][s * tx + threadIdx.x];
+    out.set(k, total / static_cast<float>(area));
+  }
+  store(y.at(n, channel), out);
+}
+
+/// flat: n samples of `area` columns, one row.
+template <class A>
+__global__ void __launch_bounds__(kThreads)
+    global_avg_pool_grad_kernel(Pixels<const typename A::Element> dy, Pixels<typename A::Element> dx, float area, Flat flat) {
+  using T = typename A::Element;
+  constexpr int V = A::width;
+  const uint32_t i = blockIdx.x * kThreads + threadIdx.x;
+  if (i >= flat.count) return;
+  const FlatPlace at(flat, i, V);
+  const auto in = load<T, V>(dy.at(at.n, at.channel));
+  Pack<T, V> out;
+#pragma unroll
+  for (int k = 0; k < V; ++k) out.set(k, in[k] / area);
+  store(dx.at(at.pixel, at.channel), out);
+}
+
+// ---- launches ---------------------------------------------------------------------------------------------------------
+
+bool valid(const PoolShape& s) {
+  for (int axis = 0; axis < 2; ++axis)
+    if (s.window[axis] < 1 || s.stride[axis] < 1 || s.pad_lo[axis] < 0 || s.pad_hi[axis] < 0) return false;
+  return s.n >= 0 && s.h >= 0 && s.w >= 0 && s.c >= 0 && s.p >= 0 && s.q >= 0 && s.h < kIndexLimit / 2 && s.w < kIndexLimit / 2;
+}
+
+/// Calls f(Access{}, Flat, blocks) for a thread for each vector of n x rows x columns pixels.
+template <class F>
+cudaError_t over_pixels(Type type, bool wide, int64_t n, int64_t rows, int64_t columns, int64_t c, F f) {
+  if (n * rows * columns * c == 0) return cudaSuccess;
+  return with_access(type, wide, [&](auto access) {
+    const int64_t vectors = c / decltype(access)::width, count = n * rows * columns * vectors;
+    if (count > kIndexLimit) return cudaErrorInvalidValue;
+    const Flat flat{Divisor(vectors), Divisor(columns), Divisor(rows), static_cast<uint32_t>(count)};
+    f(access, flat, static_cast<unsigned>(ceil_div(count, kThreads)));
+    return cudaGetLastError();
+  });
+}
+
+constexpr int kMostArgmax = 255;
+
+}  // namespace
+
+size_t max_pool_argmax_bytes(const PoolShape& s) {
+  if (static_cast<int64_t>(s.window[0]) * s.window[1] > kMostArgmax) return 0;
+  return static_cast<size_t>(s.n * s.p * s.q * s.c);
+}
+
+cudaError_t max_pool(const MaxPoolArgs& a, cudaStream_t stream) {
+  const PoolShape& s = a.shape;
+  const Survey survey(a.type, s.c, {a.x, a.y});
+  if (!valid(s) || !survey.fits || (a.argmax != nullptr && static_cast<int64_t>(s.window[0]) * s.window[1] > kMostArgmax))
+    return cudaErrorInvalidValue;
+  const bool wide = survey.wide && is_aligned(a.argmax, kAccessBytes / size_of(a.type));
+  return over_pixels(a.type, wide, s.n, s.p, s.q, s.c, [&](auto access, const Flat& flat, unsigned blocks) {
+    using A = decltype(access);
+    using T = typename A::Element;
+    max_pool_kernel<A><<<blocks, kThreads, 0, stream>>>(pixels<T>(a.x, s.c), pixels<T>(a.y, s.c), a.argmax, a.relu, Window(s),
+                                                        flat, s.c);
+  });
+}
+
+cudaError_t max_pool_grad(const MaxPoolGradArgs& a, cudaStream_t stream) {
+  const PoolShape& s = a.shape;
+  const Survey survey(a.type, s.c, {a.dy, a.x, a.dx});
+  if (!valid(s) || !survey.fits || (a.argmax == nullptr && a.x.data == nullptr)) return cudaErrorInvalidValue;
+  const bool wide = a.argmax != nullptr && Survey(a.type, s.c, {a.dy, a.dx}).wide &&
+                    is_aligned(a.argmax, kAccessBytes / size_of(a.type));
+  return over_pixels(a.type, wide, s.n, s.h, s.w, s.c, [&](auto access, const Flat& flat, unsigned blocks) {
+    using A = decltype(access);
+    using T = typename A::Element;
+    const auto dy = pixels<T>(a.dy, s.c);
+    const auto dx = pixels<T>(a.dx, s.c);
+    if (a.argmax != nullptr)
+      max_pool_grad_kernel<A><<<blocks, kThreads, 0, stream>>>(dy, a.argmax, dx, Window(s), flat, s.c);
+    else
+      max_pool_search_grad_kernel<T><<<blocks, kThreads, 0, stream>>>(dy, pixels<T>(a.x, s.c), dx, Window(s), flat);
+  });
+}
+
+cudaError_t avg_pool(const AvgPoolArgs& a, cudaStream_t stream) {
+  const PoolShape& s = a.shape;
+  const Survey survey(a.type, s.c, {a.x, a.y});
+  if (!valid(s) || !survey.fits) return cudaErrorInvalidValue;
+  return over_pixels(a.type, survey.wide, s.n, s.p, s.q, s.c, [&](auto access, const Flat& flat, unsigned blocks) {
+    using A = decltype(access);
+    using T = typename A::Element;
+    avg_pool_kernel<A><<<blocks, kThreads, 0, stream>>>(pixels<T>(a.x, s.c), pixels<T>(a.y, s.c), Window(s), flat);
+  });
+}
+
+cudaError_t avg_pool_grad(const AvgPoolArgs& a, cudaStream_t stream) {
+  const PoolShape& s = a.shape;
+  const Survey survey(a.type, s.c, {a.x, a.y});
+  if (!valid(s) || !survey.fits) return cudaErrorInvalidValue;
+  return over_pixels(a.type, survey.wide, s.n, s.h, s.w, s.c, [&](auto access, const Flat& flat, unsigned blocks) {
+    using A = decltype(access);
+    using T = typename A::Element;
+    avg_pool_grad_kernel<A><<<blocks, kThreads, 0, stream>>>(pixels<T>(a.x, s.c), pixels<T>(a.y, s.c), Window(s), flat);
+  });
+}
+
+cudaError_t global_avg_pool(const GlobalAvgPoolArgs& a, cudaStream_t stream) {
+  const Survey survey(a.type, a.c, {a.x, a.y});
+  if (!survey.fits || a.n < 0 || a.area < 1) return cudaErrorInvalidValue;
+  if (a.n == 0 || a.c == 0) return cudaSuccess;
+  return with_access(a.type, survey.wide, [&](auto access) {
+    using A = decltype(access);
+    using T = typename A::Element;
+    const Columns cut(a.area, a.c, A::width, 1);
+    if (a.n * cut.column_blocks > kIndexLimit) return cudaErrorInvalidValue;
+    global_avg_pool_kernel<A><<<static_cast<unsigned>(a.n * cut.column_blocks), cut.block(), 0, stream>>>(
+        pixels<T>(a.x, a.c), pixels<T>(a.y, a.c), a.area, a.c, static_cast<uint32_t>(cut.column_blocks));
+    return cudaGetLastError();
+  });
+}
+
+cudaError_t global_avg_pool_grad(const GlobalAvgPoolArgs& a, cudaStream_t stream) {
+  const Survey survey(a.type, a.c, {a.x, a.y});
+  if (!survey.fits || a.n < 0 || a.area < 1) return cudaErrorInvalidValue;
+  return over_pixels(a.type, survey.wide, a.n, 1, a.area, a.c, [&](auto access, const Flat& flat, unsigned blocks) {
+    using A = decltype(access);
+    using T = typename A::Element;
+    global_avg_pool_grad_kernel<A><<<blocks, kThreads, 0, stream>>>(pixels<T>(a.x, a.c), pixels<T>(a.y, a.c),
+                                                                    static_cast<float>(a.area), flat);
+  });
+}
+
+}  // namespace convoy::cuda
