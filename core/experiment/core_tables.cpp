@@ -1,4 +1,4 @@
-// The tables that are the core's alone: run, optimizer, schedule, checkpoint, report, benchmark, sweep.
+// The tables that are the core's alone: run, optimizer, schedule, checkpoint, report, benchmark.
 #include "experiment/section.hpp"
 #include "experiment/table_reader.hpp"
 #include "experiment/toml_text.hpp"
@@ -44,7 +44,8 @@ RunOptions read_run(const Section& s, const std::string& default_name) {
   TableReader r(s.table, "run", s.at);
   RunOptions o;
   o.name = run_name(r, default_name);
-  o.mode = r.choice("mode", "train", {"train", "evaluate"}, {"benchmark"}) == "train" ? Mode::train : Mode::evaluate;
+  const std::string mode = r.choice("mode", "train", {"train", "evaluate", "benchmark"});
+  o.mode = mode == "train" ? Mode::train : mode == "evaluate" ? Mode::evaluate : Mode::benchmark;
   o.epochs = r.integer("epochs", 0, 1);
   o.steps = r.integer("steps", 0, 1);
   o.seed = r.integer("seed", 1, 0);
@@ -54,7 +55,7 @@ RunOptions read_run(const Section& s, const std::string& default_name) {
   o.evaluate_every_epochs = r.integer("evaluate_every_epochs", 1, 0);
   r.finish();
   check_length(o, r, s);
-  if (o.mode == Mode::evaluate) o.epochs = o.steps = 0;  // the same file may be trained from
+  if (o.mode != Mode::train) o.epochs = o.steps = 0;  // the same file may be trained from
   return o;
 }
 
@@ -127,23 +128,11 @@ std::optional<BenchmarkOptions> read_benchmark(const Section& s) {
   BenchmarkOptions o;
   o.pass = r.choice("pass", "train", {"train", "inference"});
   o.warmup_steps = r.integer("warmup_steps", 20, 0);
-  o.steps = r.integer("steps", 100, 1);
-  o.repeats = r.integer("repeats", 5, 1);
+  o.steps = r.integer("steps", 100, 1, 1'000'000);
+  o.repeats = r.integer("repeats", 5, 1, 1000);
+  o.seconds = r.real("seconds", 0, 0, kLargest);
   r.finish();
   return o;
-}
-
-void read_sweep(const Section& s) {
-  for (const ConfigEntry& e : s.table.entries()) {
-    const auto* values = e.value.as<ConfigArray>();
-    if (values == nullptr || values->empty())
-      throw Error(ErrorKind::usage, fmt::format("{}: sweep.{} = {} is not allowed; a list of values is expected", to_string(e.at),
-                                                quoted(e.key), shown(e.value)))
-          .note("fix", "\"optimizer.lr\" = [0.1, 0.05]");
-  }
-  if (!s.table.entries().empty())
-    throw Error(ErrorKind::usage, fmt::format("{}: [sweep] is not available in this version", to_string(s.at)))
-        .note("fix", "one run for each value: --set optimizer.lr=0.05");
 }
 
 }  // namespace convoy::experiment

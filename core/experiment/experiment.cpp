@@ -1,6 +1,7 @@
 #include "experiment/experiment.hpp"
 
 #include "experiment/section.hpp"
+#include "experiment/sweep.hpp"
 #include "nearest.hpp"
 
 #include <fmt/format.h>
@@ -49,6 +50,8 @@ void check_replicas(const Experiment& e, const ConfigTable& config) {
 
 Experiment make_experiment(const ConfigTable& config, const std::string& name, SchemaSource& schemas) {
   check_tables(config);
+  if (const auto points = sweep_points(config); points.size() > 1 || !points[0].label.empty())
+    throw Error(ErrorKind::usage, fmt::format("{}: a file with a [sweep] is many experiments, and one is wanted", to_string(config.find("sweep")->at)));
   const Position file = config.entries().empty() ? Position{name, 0, 0} : Position{config.entries()[0].at.file, 0, 0};
   const auto table = [&](const char* t) { return section(config, t, file); };
   Experiment e;
@@ -58,14 +61,18 @@ Experiment make_experiment(const ConfigTable& config, const std::string& name, S
   e.checkpoint = read_checkpoint(table("checkpoint"));
   e.report = read_report(table("report"));
   e.benchmark = read_benchmark(table("benchmark"));
-  read_sweep(table("sweep"));
+  if (e.run.mode == Mode::benchmark && !e.benchmark) e.benchmark.emplace();
   e.model = read_model(table("model"), schemas);
   e.device = read_device(table("device"), schemas);
   e.comm = read_comm(table("comm"), schemas);
   e.sync = read_sync(table("sync"), schemas);
   e.data = read_data(table("data"), schemas);
   check_replicas(e, config);
+  if (e.data.residency == "host" && e.run.mode != Mode::benchmark)
+    throw Error(ErrorKind::usage, fmt::format("{}: data.residency = \"host\" is for benchmarks", to_string(config.find("data")->at))).note("fix", "run.mode = \"benchmark\"");
   return e;
 }
+
+ModelChoice make_model_choice(const ConfigTable& config, SchemaSource& schemas) { return read_model(section(config, "model", {}), schemas); }
 
 }  // namespace convoy::experiment

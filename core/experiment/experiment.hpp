@@ -20,7 +20,7 @@ enum class Mode { train, evaluate, benchmark };
 struct RunOptions {
   std::string name;  // default: the file's stem
   Mode mode = Mode::train;
-  int64_t epochs = 0;  // one of the two is 0; both where mode is evaluate
+  int64_t epochs = 0;  // one of the two is 0; both where mode is not train
   int64_t steps = 0;
   int64_t seed = 1;
   double label_smoothing = 0;
@@ -73,7 +73,7 @@ struct DataChoice : Choice {
   int64_t batch = 32;       // per replica
   int64_t train_limit = 0;  // first samples of the split only; 0 = all
   int64_t eval_limit = 0;
-  std::string residency = "auto";       // auto, stream, host, device
+  std::string residency = "auto";       // auto, real, host, device
   std::string remainder = "roll_over";  // roll_over, drop
   std::vector<double> mean;   // per channel, 0..1; empty = the data's own
   std::vector<double> stdev;  // key "std"
@@ -123,6 +123,7 @@ struct BenchmarkOptions {
   int64_t warmup_steps = 20;
   int64_t steps = 100;
   int64_t repeats = 5;
+  double seconds = 0;  // a repeat ends after this long, though not before a few steps; 0 = no limit
   bool operator==(const BenchmarkOptions&) const = default;
 };
 
@@ -137,7 +138,7 @@ struct Experiment {
   ScheduleChoice schedule;
   CheckpointOptions checkpoint;
   ReportOptions report;
-  std::optional<BenchmarkOptions> benchmark;
+  std::optional<BenchmarkOptions> benchmark;  // always there where mode is benchmark
   bool operator==(const Experiment&) const = default;
 };
 
@@ -160,6 +161,9 @@ void apply_override(ConfigTable& config, const std::string& assignment);
 /// Checks tables, keys and values, and fills in defaults. `name` is the run's name where the file gives none.
 /// Errors: usage with position, what was written, what is known and the nearest; those of `schemas`.
 Experiment make_experiment(const ConfigTable& config, const std::string& name, SchemaSource& schemas);
+
+/// The [model] table alone, as make_experiment reads it. Errors: as there.
+ModelChoice make_model_choice(const ConfigTable& config, SchemaSource& schemas);
 
 /// The experiment as a file that means the same and runs again: resolved.toml. Floats are written so that they read back
 /// as the same floats.

@@ -134,7 +134,7 @@ DataChoice read_data(const Section& s, SchemaSource& schemas) {
   c.batch = r.integer("batch", 32, 1, 1 << 24);
   c.train_limit = r.integer("train_limit", 0, 0);
   c.eval_limit = r.integer("eval_limit", 0, 0);
-  c.residency = r.choice("residency", "auto", {"auto", "stream", "device"}, {"host"});
+  c.residency = r.choice("residency", "auto", {"auto", "real", "host", "device"});
   c.remainder = r.choice("remainder", "roll_over", {"roll_over", "drop"});
   c.mean = r.reals("mean", -kLargest, kLargest);
   c.stdev = r.reals("std", kSmallestDeviation, kLargest);

@@ -29,7 +29,7 @@ class Writer {
 void write_run(Writer& w, const RunOptions& o) {
   w.table("run");
   w.put("name", o.name);
-  w.put("mode", o.mode == Mode::train ? "train" : "evaluate");
+  w.put("mode", o.mode == Mode::train ? "train" : o.mode == Mode::evaluate ? "evaluate" : "benchmark");
   if (o.epochs > 0) w.put("epochs", o.epochs);
   if (o.steps > 0) w.put("steps", o.steps);
   w.put("seed", o.seed);
@@ -137,6 +137,7 @@ void write_benchmark(Writer& w, const BenchmarkOptions& o) {
   w.put("warmup_steps", o.warmup_steps);
   w.put("steps", o.steps);
   w.put("repeats", o.repeats);
+  w.put("seconds", o.seconds);
 }
 
 }  // namespace

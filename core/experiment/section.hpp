@@ -20,8 +20,6 @@ ScheduleChoice read_schedule(const Section& s);
 CheckpointOptions read_checkpoint(const Section& s);
 ReportOptions read_report(const Section& s);
 std::optional<BenchmarkOptions> read_benchmark(const Section& s);
-/// Checks the axes. A sweep with an axis is refused in this version.
-void read_sweep(const Section& s);
 
 // The tables that a plugin shares: plugin_tables.cpp. Errors: usage; those of `schemas`.
 ModelChoice read_model(const Section& s, SchemaSource& schemas);

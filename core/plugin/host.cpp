@@ -115,7 +115,8 @@ void Host::check(Code c, const std::string& plugin, const std::string& what) {
                             static_cast<int>(c), name_of(c)),
                 "P402", files_of(plugin))
         .note("fix", fmt::format("report it to the author of '{}'", plugin));
-  Error e(kind_of(c), fmt::format("'{}' could not {}: {}", plugin, what, lines.front()), "", files_of(plugin));
+  const char* number = c == Code::out_of_memory ? kOutOfMemory : c == Code::unsupported ? kUnsupported : "";
+  Error e(kind_of(c), fmt::format("'{}' could not {}: {}", plugin, what, lines.front()), number, files_of(plugin));
   for (std::size_t i = 1; i < lines.size(); ++i) e.note("in", lines[i]);
   throw e;
 }

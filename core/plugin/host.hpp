@@ -17,6 +17,10 @@
 
 namespace convoy::plugin {
 
+/// The numbers of two errors that a sweep goes on after.
+inline constexpr const char* kOutOfMemory = "P503";
+inline constexpr const char* kUnsupported = "P504";
+
 /// One per process, outlives all plugins. Threads: any. Never throws across the border.
 class Host final : public IHost {
  public:

@@ -44,6 +44,13 @@ std::string csv_field(std::string_view text) {
   return out + "\"";
 }
 
+std::string csv_line(std::span<const std::string> fields) {
+  std::string line;
+  for (const auto& field : fields) line += csv_field(field) + ",";
+  line.back() = '\n';
+  return line;
+}
+
 CsvWriter::CsvWriter(std::filesystem::path path, std::string_view header)
     : file_(path,
             [path, header](std::string_view content) { return intact_rows(content, header, path); }),
@@ -56,10 +63,7 @@ void CsvWriter::append(std::span<const std::string> fields) {
     throw Error(ErrorKind::bug, "a row of " + std::to_string(fields.size()) + " fields for " +
                                     std::to_string(columns_) + " columns of " + file_.path().string());
   }
-  std::string line;
-  for (const auto& field : fields) line += csv_field(field) + ",";
-  line.back() = '\n';
-  file_.append(line);
+  file_.append(csv_line(fields));
 }
 
 }  // namespace convoy::record

@@ -14,6 +14,9 @@ namespace convoy::record {
 /// The field, in quotes where it holds a comma, a quote or a line break.
 std::string csv_field(std::string_view text);
 
+/// A row with its end of line.
+std::string csv_line(std::span<const std::string> fields);
+
 /// Appends rows below a header line. An existing file must have the same header; its torn last row, if
 /// there is one, is cut off first. Threads: one. Errors of all members: storage.
 class CsvWriter {

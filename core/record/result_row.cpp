@@ -57,7 +57,11 @@ std::vector<std::string> to_fields(const ResultRow& row) {
           number(row.minutes_per_million),
           number(row.cost_per_million),
           number(row.joules_per_image),
-          row.gate};
+          row.gate,
+          row.residency,
+          number(row.fraction_of_roofline),
+          number(row.repeats),
+          row.sweep};
 }
 
 }  // namespace convoy::record

@@ -15,7 +15,7 @@ inline constexpr std::string_view kResultHeader =
     "model,variant,mode,device,device_name,precision,batch_per_replica,replicas,comm,sync,sync_options,status,"
     "images_per_second,images_per_second_p10,images_per_second_p90,step_ms,step_ms_p99,compute_ms,"
     "comm_total_ms,comm_exposed_ms,comm_hidden_ms,convoy_wait_ms,bytes_sent_per_step,peak_device_bytes,"
-    "fraction_of_limit,minutes_per_million,cost_per_million,joules_per_image,gate";
+    "fraction_of_limit,minutes_per_million,cost_per_million,joules_per_image,gate,residency,fraction_of_roofline,repeats,sweep";
 
 enum class RowStatus { ok, out_of_memory, gate_failed, unsupported, error };
 
@@ -36,7 +36,7 @@ struct ResultRow {
   std::string sync;
   std::string sync_options;
   RowStatus status = RowStatus::error;
-  std::optional<double> images_per_second;      // median over repeats, all replicas together
+  std::optional<double> images_per_second;      // from the median step of all repeats, all replicas together
   std::optional<double> images_per_second_p10;
   std::optional<double> images_per_second_p90;
   std::optional<double> step_ms;                // median
@@ -48,11 +48,15 @@ struct ResultRow {
   std::optional<double> convoy_wait_ms;
   std::optional<std::int64_t> bytes_sent_per_step;
   std::optional<std::int64_t> peak_device_bytes;
-  std::optional<double> fraction_of_limit;      // 0..1
+  std::optional<double> fraction_of_limit;      // 0..1: multiply-adds a second over the device's own peak
   std::optional<double> minutes_per_million;    // images
   std::optional<double> cost_per_million;       // images
   std::optional<double> joules_per_image;
-  std::string gate;                             // "passed", or why not
+  std::string gate;                             // "passed" and what was found, or why there is no number
+  std::string residency;                        // where the images of a benchmark lay: "device", "host", "real"
+  std::optional<double> fraction_of_roofline;   // 0..1: of what layers could reach one by one, bytes counted too
+  std::optional<std::int64_t> repeats;          // that the row is made of
+  std::string sweep;                            // the axes' values: "model.depth=50 data.batch=4"
 };
 
 /// The row's fields in the order of kResultHeader, unquoted.

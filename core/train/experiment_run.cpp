@@ -1,14 +1,16 @@
 #include "train/experiment_run.hpp"
 
 #include "error.hpp"
+#include "experiment/variant.hpp"
 #include "record/atomic_file.hpp"
 #include "record/csv.hpp"
-#include "record/manifest.hpp"
 #include "record/ndjson.hpp"
 #include "record/result_row.hpp"
 #include "record/statistics.hpp"
+#include "train/benchmark.hpp"
 #include "train/predictions.hpp"
 #include "train/replica.hpp"
+#include "train/run_files.hpp"
 #include "train/run_recorder.hpp"
 #include "train/weights.hpp"
 
@@ -34,26 +36,10 @@ uint32_t reader_threads(const Experiment& e) {
   return std::clamp(std::thread::hardware_concurrency() / 4, 1u, kMostReaders);
 }
 
-std::string options_text(const experiment::OptionList& options) {
-  std::string out;
-  for (const auto& o : options) {
-    std::string value = experiment::toml_text(o.value);
-    std::erase(value, '"');
-    out += fmt::format("{}{}={}", out.empty() ? "" : " ", o.key, value);
-  }
-  return out;
-}
-
-std::optional<double> price_of(const experiment::ReportOptions& r, const std::string& device_name) {
-  for (const std::string& key : {device_name, std::string()})
-    if (const auto found = r.price_per_minute.find(key); found != r.price_per_minute.end()) return found->second;
-  return std::nullopt;
-}
-
 /// One run in progress.
 class Run {
  public:
-  Run(const Experiment& e, const RunContext& context) : e_(e), context_(context), summary_{} {}
+  Run(const Experiment& e, const RunContext& context, record::ResultRow* row) : e_(e), context_(context), row_(row), summary_{} {}
 
   record::Summary go() {
     record::Stopwatch watch;
@@ -84,24 +70,9 @@ class Run {
     const std::string resolved = experiment::to_toml(e_);
     record::write_atomic(context_.directory.resolved_toml(), resolved);
     replica_.emplace(e_, *context_.registry, *context_.host);
-    record::Manifest m;
-    m.convoy_version = context_.version;
-    m.seed = static_cast<uint64_t>(e_.run.seed);
-    m.argv = context_.argv;
-    m.started = context_.started;
-    m.experiment = resolved;
-    for (const auto& used : context_.registry->used()) m.plugins.push_back(identity(used));
-    m.more.add("threads", static_cast<int64_t>(replica_->threads()));
-    record::write_manifest(context_.directory.manifest(), m);
+    write_run_manifest(context_, e_, resolved, replica_->threads());
     for (const Runnable& r : {replica_->train(), replica_->eval()})
       if (r.program != nullptr) notice(r.program->coverage_line());
-  }
-
-  static record::PluginIdentity identity(const plugin::Used& used) {
-    const plugin::Manifest& m = *used.candidate->manifest;
-    std::string provides;
-    for (const auto& p : m.provides) provides += fmt::format("{}{}:{}", provides.empty() ? "" : ";", plugin::name_of(p.kind), p.name);
-    return {provides, m.name, m.version, used.candidate->elf.build_id, used.sha256, used.candidate->file.string()};
   }
 
   EvaluationOptions evaluation_options() const {
@@ -228,7 +199,7 @@ class Run {
   void save(const std::filesystem::path& path) {
     exec::DeviceStream stream(replica_->device());
     save_weights(path.string(), replica_->weights_program(), stream.get(),
-                 {{"model", e_.model.use}, {"options", options_text(e_.model.options)}, {"convoy", context_.version}});
+                 {{"model", e_.model.use}, {"options", experiment::options_text(e_.model.options)}, {"convoy", context_.version}});
   }
 
   void save_epoch(uint64_t epoch) {
@@ -261,15 +232,7 @@ class Run {
   }
 
   record::ResultRow common_row(const std::string& mode) const {
-    record::ResultRow row;
-    row.model = e_.model.use;
-    row.variant = options_text(e_.model.options);
-    row.mode = mode;
-    row.device = e_.device.use;
-    row.device_name = replica_->device().info().name;
-    row.precision = e_.device.precision;
-    row.batch_per_replica = e_.data.batch;
-    row.replicas = 1;
+    record::ResultRow row = empty_row(e_, mode, replica_->device().info().name);
     row.status = record::RowStatus::ok;
     row.peak_device_bytes = static_cast<int64_t>(replica_->device_bytes());
     return row;
@@ -277,15 +240,7 @@ class Run {
 
   record::ResultRow training_row(const TrainOutcome& o) const {
     record::ResultRow row = common_row("train");
-    if (o.step_ms.count == 0) return row;
-    const double batch = static_cast<double>(e_.data.batch);
-    row.images_per_second = o.images_per_second;
-    row.images_per_second_p10 = batch / (o.step_ms.p90 / 1e3);
-    row.images_per_second_p90 = batch / (o.step_ms.p10 / 1e3);
-    row.step_ms = o.step_ms.p50;
-    row.step_ms_p99 = o.step_ms.p99;
-    row.minutes_per_million = 1e6 / o.images_per_second / 60;
-    if (const auto price = price_of(e_.report, row.device_name)) row.cost_per_million = *price * *row.minutes_per_million;
+    add_rate(row, e_, o.step_ms);
     return row;
   }
 
@@ -293,6 +248,7 @@ class Run {
     record::CsvWriter csv(context_.directory.results(), record::kResultHeader);
     csv.append(record::to_fields(row));
     csv.sync();
+    if (row_ != nullptr) *row_ = row;
   }
 
   void finish(double wall_s) {
@@ -302,6 +258,7 @@ class Run {
 
   const Experiment& e_;
   const RunContext& context_;
+  record::ResultRow* row_;
   record::Summary summary_;
   std::optional<Replica> replica_;
   std::vector<std::filesystem::path> saved_;
@@ -309,6 +266,6 @@ class Run {
 
 }  // namespace
 
-record::Summary run_experiment(const Experiment& e, const RunContext& context) { return Run(e, context).go(); }
+record::Summary run_experiment(const Experiment& e, const RunContext& context, record::ResultRow* row) { return Run(e, context, row).go(); }
 
 }  // namespace convoy::train

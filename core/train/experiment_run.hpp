@@ -5,6 +5,7 @@
 #include "experiment/experiment.hpp"
 #include "plugin/registry.hpp"
 #include "record/log.hpp"
+#include "record/result_row.hpp"
 #include "record/run_directory.hpp"
 #include "record/summary.hpp"
 #include "train/observer.hpp"
@@ -27,13 +28,15 @@ struct RunContext {
   std::string version;                      // of Convoy
   std::vector<std::string> argv;
   std::time_t started = 0;
+  std::string oracle;                       // the device plugin that gates compare with; the program's choice
 };
 
 /// Exit code of a run that was stopped on request and saved its weights: start it again to go on from them.
 constexpr int kStoppedExitCode = 75;
 
 /// Writes resolved.toml and manifest.json before the first step; metrics while it runs; weights, results and summary
-/// at its end. Where it fails, the summary says so and the error goes on to the caller.
-record::Summary run_experiment(const experiment::Experiment& e, const RunContext& context);
+/// at its end. Where it fails, the summary says so and the error goes on to the caller. `row`, where given, becomes the
+/// row of its results. Not for benchmarks: run_sweep.
+record::Summary run_experiment(const experiment::Experiment& e, const RunContext& context, record::ResultRow* row = nullptr);
 
 }  // namespace convoy::train

@@ -20,17 +20,11 @@ uint64_t limited(uint64_t samples, int64_t limit) {
   return limit == 0 ? samples : std::min(samples, static_cast<uint64_t>(limit));
 }
 
-DType precision_type(const std::string& precision) {
-  if (precision == "fp16") return DType::f16;
-  if (precision == "bf16") return DType::bf16;
-  return DType::f32;
-}
-
 void check_precision(const Experiment& e, const exec::Device& device) {
   const uint32_t bit = 1u << static_cast<uint32_t>(precision_type(e.device.precision));
   const bool tf32 = e.device.precision != "tf32" || device.info().tf32 != 0;
   if (tf32 && (device.info().dtypes & bit) != 0) return;
-  throw Error(ErrorKind::usage, fmt::format("device '{}' does not compute in {}", device.name(), e.device.precision))
+  throw Error(ErrorKind::usage, fmt::format("device '{}' does not compute in {}", device.name(), e.device.precision), plugin::kUnsupported)
       .note("fix", "device.precision = \"fp32\"");
 }
 
@@ -52,7 +46,15 @@ ImageSource image_source(const Experiment& e, const DatasetInfo& info) {
   return out;
 }
 
+bool trains(const Experiment& e) { return e.run.mode == Mode::train || (e.run.mode == Mode::benchmark && e.benchmark->pass == "train"); }
+
 }  // namespace
+
+DType precision_type(const std::string& precision) {
+  if (precision == "fp16") return DType::f16;
+  if (precision == "bf16") return DType::bf16;
+  return DType::f32;
+}
 
 Replica::Replica(const Experiment& e, plugin::Registry& registry, plugin::Host& host) : registry_(registry), host_(host) {
   if (e.run.mode == Mode::evaluate && e.model.weights.empty())
@@ -60,11 +62,11 @@ Replica::Replica(const Experiment& e, plugin::Registry& registry, plugin::Host& 
   threads_ = e.device.threads > 0 ? static_cast<uint32_t>(e.device.threads) : std::max(1u, std::thread::hardware_concurrency());
   workers_ = std::make_unique<exec::WorkerPool>(threads_);
   host_.provide(IWorkers::id, static_cast<IWorkers*>(workers_.get()));
-  open_device(e);
+  device_ = train::open_device(e, registry_, host_);
   model_ = registry_.create<IModel>(Kind::model, e.model.use, e.model.options, e.model.at);
   open_data(e);
   build(e);
-  fill_parameters(e);
+  reset_parameters(e);
 }
 
 Replica::~Replica() {
@@ -78,17 +80,17 @@ Replica::~Replica() {
   host_.provide(IWorkers::id, nullptr);
 }
 
-void Replica::open_device(const Experiment& e) {
-  const ProbeResult found = registry_.probe(Kind::device, e.device.use, e.device.at);
+std::unique_ptr<exec::Device> open_device(const Experiment& e, plugin::Registry& registry, plugin::Host& host) {
+  const ProbeResult found = registry.probe(Kind::device, e.device.use, e.device.at);
   const int64_t ordinal = e.device.ordinals.empty() ? 0 : e.device.ordinals[0];
   if (found.n_devices > 0 && ordinal >= static_cast<int64_t>(found.n_devices))
     throw Error(ErrorKind::usage, fmt::format("device.ordinals names {}, but {} offers {} devices", ordinal, e.device.use, found.n_devices), "P404")
         .note("fix", fmt::format("0 to {}", found.n_devices - 1));
   auto options = e.device.options;
   options.push_back({"ordinal", ordinal});
-  options.push_back({"precision", e.device.precision});
-  device_ = std::make_unique<exec::Device>(registry_.create<IDevice>(Kind::device, e.device.use, options, e.device.at), e.device.use, host_);
-  check_precision(e, *device_);
+  auto device = std::make_unique<exec::Device>(registry.create<IDevice>(Kind::device, e.device.use, options, e.device.at), e.device.use, host);
+  check_precision(e, *device);
+  return device;
 }
 
 void Replica::open_data(const Experiment& e) {
@@ -117,48 +119,48 @@ void Replica::open_data(const Experiment& e) {
   images_ = image_source(e, info);
   train_samples_ = limited(info.train, e.data.train_limit);
   eval_samples_ = limited(info.eval, e.data.eval_limit);
-  if (e.run.mode == Mode::train && train_samples_ == 0)
+  if (trains(e) && train_samples_ == 0)
     throw Error(ErrorKind::data, fmt::format("'{}' has no training samples", e.data.use));
-  if (e.run.mode == Mode::evaluate && eval_samples_ == 0)
-    throw Error(ErrorKind::data, fmt::format("'{}' has no samples to evaluate on", e.data.use));
+  if (e.run.mode != Mode::train && !trains(e) && eval_samples_ == 0)
+    throw Error(ErrorKind::data, fmt::format("'{}' has no held-out samples", e.data.use));
 }
 
-StepGraph Replica::make_graph(const Experiment& e, bool training) {
+StepGraphRequest step_request(const Experiment& e, const ModelSpec& spec, const ImageSource& images, bool training) {
   StepGraphRequest request;
-  request.spec = spec_;
+  request.spec = spec;
   request.spec.training = training ? 1 : 0;
-  request.images = images_;
+  request.images = images;
   request.label_smoothing = e.run.label_smoothing;
   request.optimizer = {e.optimizer.momentum, e.optimizer.dampening, e.optimizer.weight_decay, e.optimizer.nesterov};
-  return build_step_graph(*model_, e.model.use, request, host_);
+  return request;
 }
 
 void Replica::build(const Experiment& e) {
   store_ = std::make_unique<exec::ParameterStore>(*device_);
   const exec::ProgramOptions options{e.device.execution, e.device.deterministic, nullptr};
-  if (e.run.mode == Mode::train) {
-    train_graph_ = make_graph(e, true);
-    train_program_ = std::make_unique<exec::Program>(*device_, train_graph_.graph, *store_, options);
-  }
-  if (eval_samples_ > 0) {
-    eval_graph_ = make_graph(e, false);
-    eval_program_ = std::make_unique<exec::Program>(*device_, eval_graph_.graph, *store_, options);
-  }
+  const auto make = [&](bool training, StepGraph& graph) {
+    graph = build_step_graph(*model_, e.model.use, step_request(e, spec_, images_, training), host_);
+    return std::make_unique<exec::Program>(*device_, graph.graph, *store_, options);
+  };
+  if (trains(e)) train_program_ = make(true, train_graph_);
+  if (e.run.mode == Mode::benchmark ? !trains(e) : eval_samples_ > 0) eval_program_ = make(false, eval_graph_);
 }
 
-void Replica::fill_parameters(const Experiment& e) {
-  exec::Program& program = weights_program();
-  exec::DeviceStream stream(*device_);
-  const ir::Graph& graph = (train_program_ ? train_graph_ : eval_graph_).graph;
+void fill_parameters(exec::Program& program, const ir::Graph& graph, const Experiment& e, Stream stream) {
   const bool load = !e.model.weights.empty();
   for (Value v = 0; v < graph.tensors.size(); ++v) {
     const ir::Tensor& t = graph[v];
     const bool kept = t.role == Role::param || t.role == Role::state || t.role == Role::frozen;
     const bool optimizer_state = t.name.find(':') != std::string::npos;
     if (kept && t.alias_of < 0 && (!load || optimizer_state))
-      program.import_f32(v, initial_values(t, static_cast<uint64_t>(e.run.seed)), stream.get());
+      program.import_f32(v, initial_values(t, static_cast<uint64_t>(e.run.seed)), stream);
   }
-  if (load) load_weights(e.model.weights, program, stream.get());
+  if (load) load_weights(e.model.weights, program, stream);
+}
+
+void Replica::reset_parameters(const Experiment& e) {
+  exec::DeviceStream stream(*device_);
+  fill_parameters(weights_program(), (train_program_ ? train_graph_ : eval_graph_).graph, e, stream.get());
 }
 
 uint64_t Replica::device_bytes() const {

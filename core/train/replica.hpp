@@ -37,13 +37,14 @@ class Replica {
   uint64_t train_samples() const { return train_samples_; }
   uint64_t eval_samples() const { return eval_samples_; }
   uint32_t threads() const { return threads_; }
+  IModel& model() const { return *model_; }
+  const ImageSource& images() const { return images_; }
+  /// As they were when this was made: weights loaded, else initial values.
+  void reset_parameters(const experiment::Experiment& e);
 
  private:
-  void open_device(const experiment::Experiment& e);
   void open_data(const experiment::Experiment& e);
   void build(const experiment::Experiment& e);
-  StepGraph make_graph(const experiment::Experiment& e, bool training);
-  void fill_parameters(const experiment::Experiment& e);
 
   plugin::Registry& registry_;
   plugin::Host& host_;
@@ -63,5 +64,17 @@ class Replica {
   std::unique_ptr<exec::Program> train_program_;
   std::unique_ptr<exec::Program> eval_program_;
 };
+
+/// What steps of this precision compute in.
+DType precision_type(const std::string& precision);
+
+/// How the graph of `spec` is asked for.
+StepGraphRequest step_request(const experiment::Experiment& e, const ModelSpec& spec, const ImageSource& images, bool training);
+
+/// Weights from the experiment's file, else initial values of its seed; optimiser state begins anew either way.
+void fill_parameters(exec::Program& program, const ir::Graph& graph, const experiment::Experiment& e, Stream stream);
+
+/// The device that an experiment names. Errors: those of the plugin; usage, where it lacks the precision or the ordinal.
+std::unique_ptr<exec::Device> open_device(const experiment::Experiment& e, plugin::Registry& registry, plugin::Host& host);
 
 }  // namespace convoy::train

@@ -74,7 +74,7 @@ void add_backward_and_update(StepGraph& out, const std::string& model, const Sgd
   out.scale = add_scalar(out.graph, "gradient_scale");
   out.lr = add_scalar(out.graph, "learning_rate");
   out.gradients = ir::differentiate(out.graph, out.loss, out.scale);
-  if (out.gradients.pairs.empty()) throw contract_broken(model, "has a loss that depends on no parameter");
+  if (out.gradients.pairs.empty()) throw Error(ErrorKind::plugin, fmt::format("model '{}' has a loss that depends on no parameter: there is nothing to train", model), kNoGradient);
   emit_sgd(out.graph, out.gradients, out.lr, optimizer);
 }
 

@@ -43,6 +43,9 @@ struct StepGraph {
   ir::Gradients gradients;   // training
 };
 
+/// The number of the error that says that a model has nothing to train.
+inline constexpr const char* kNoGradient = "P505";
+
 /// Errors: the model's own, with its words; plugin, where it breaks its contract (no loss, logits of the wrong
 /// shape, a loss that does not depend on any parameter); bug, where the finished graph does not verify.
 StepGraph build_step_graph(IModel& model, const std::string& model_name, const StepGraphRequest& request,

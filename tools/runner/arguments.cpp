@@ -22,6 +22,8 @@ Examples
   runner exp.toml --set optimizer.lr=0.05 --set data.batch=64
   runner exp.toml --set device.use=reference --out /tmp/runs
   runner exp.toml --plugin-dir ./my-plugins
+  runner configs/bench/inference.toml --sweep data.batch=1,8 --out /tmp/bench
+  runner configs/bench/inference.toml --sweep data.batch=1,8 --out /tmp/bench --resume auto
 
 Exit codes
   0 done · 1 bug · 2 usage or experiment · 3 data · 4 plugin or device · 5 numerics ·
@@ -34,6 +36,15 @@ Prints the experiment with every default filled in. Needs no device.
 Examples
   runner validate exp.toml
   runner validate exp.toml --set model.depth=34 > resolved.toml
+)";
+
+constexpr const char* kDescribeExamples = R"(
+Layers, shapes, parameters and multiply-adds of a model, for one image and with f32 values. Needs no device.
+Keys are those of [model]: the model's own (runner plugins MODEL lists them), classes and image.
+
+Examples
+  runner describe resnet --set depth=50 --set version=v1.5
+  runner describe resnet --set depth=20 --set image=32 --json
 )";
 
 constexpr const char* kPluginsExamples = R"(
@@ -79,16 +90,15 @@ po::variables_map parse(const std::vector<std::string>& args, const po::options_
 
 RunArguments parse_run_arguments(const std::vector<std::string>& args, const std::string& command) {
   RunArguments out;
-  std::string resume;
-  std::vector<std::string> sweep;
   po::options_description visible("Options");
   visible.add_options()("help,h", "this text")("set", po::value(&out.set)->value_name("KEY=VALUE")->composing(), "replace a value of the experiment; may be repeated")(
+      "sweep", po::value(&out.sweep)->value_name("KEY=A,B")->composing(), "run each of these values; may be repeated, and then each combination")(
       "plugin-dir", po::value(&out.plugin_dirs)->value_name("DIR")->composing(), "look for plugins here first; may be repeated")(
       "allow-experiment-plugins", po::bool_switch(&out.allow_experiment_plugins), "load plugin files that the experiment names by path");
   if (command == "run")
     visible.add_options()("out", po::value(&out.out)->value_name("DIR")->default_value("runs"), "where run directories are made")(
-        "verbose,v", po::bool_switch(&out.verbose), "show debug messages")("resume", po::value(&resume)->value_name("auto|PATH"), "not in this version")(
-        "sweep", po::value(&sweep)->value_name("KEY=A,B")->composing(), "not in this version");
+        "verbose,v", po::bool_switch(&out.verbose), "show debug messages")("resume", po::value(&out.resume)->value_name("auto|PATH"),
+                                                                           "go on with a sweep or benchmark: its run directory, or the newest of the same under --out");
   po::options_description all = visible;
   all.add_options()("experiment", po::value(&out.experiment));
   po::positional_options_description positional;
@@ -100,11 +110,26 @@ RunArguments parse_run_arguments(const std::vector<std::string>& args, const std
     out.help = true;
     return out;
   }
-  if (vm.count("resume") != 0)
-    throw Error(ErrorKind::usage, "--resume: checkpoints with optimiser state are not in this version; weights are saved after each epoch")
-        .note("fix", "--set model.weights=runs/NAME/checkpoints/epoch-0003.safetensors starts from them");
-  if (vm.count("sweep") != 0) throw Error(ErrorKind::usage, "--sweep is not in this version");
   if (out.experiment.empty()) throw Error(ErrorKind::usage, "no experiment file is named").note("fix", "runner configs/quickstart.toml");
+  return out;
+}
+
+DescribeArguments parse_describe_arguments(const std::vector<std::string>& args) {
+  DescribeArguments out;
+  po::options_description visible("Options");
+  visible.add_options()("help,h", "this text")("set", po::value(&out.set)->value_name("KEY=VALUE")->composing(), "an option of the model; may be repeated")(
+      "json", po::bool_switch(&out.json), "print JSON")("plugin-dir", po::value(&out.plugin_dirs)->value_name("DIR")->composing(), "look for plugins here first; may be repeated");
+  po::options_description all = visible;
+  all.add_options()("model", po::value(&out.model));
+  po::positional_options_description positional;
+  positional.add("model", 1);
+  const auto vm = parse(args, visible, all, positional);
+  if (vm.count("help") != 0) {
+    show_help("runner describe MODEL [options]", visible, kDescribeExamples);
+    out.help = true;
+  } else if (out.model.empty()) {
+    throw Error(ErrorKind::usage, "no model is named").note("fix", "runner describe resnet --set depth=50; runner plugins lists models");
+  }
   return out;
 }
 

@@ -10,6 +10,8 @@ struct RunArguments {
   bool help = false;  // it was shown
   std::string experiment;
   std::vector<std::string> set;          // "key=value"
+  std::vector<std::string> sweep;        // "key=a,b"
+  std::string resume;                    // "", "auto" or a run directory
   std::vector<std::string> plugin_dirs;
   std::string out = "runs";
   bool allow_experiment_plugins = false;
@@ -18,6 +20,16 @@ struct RunArguments {
 
 /// Errors: usage, naming the word that is wrong, the known ones and the nearest.
 RunArguments parse_run_arguments(const std::vector<std::string>& args, const std::string& command);
+
+struct DescribeArguments {
+  bool help = false;
+  std::string model;
+  std::vector<std::string> set;  // "depth=50": keys of [model]
+  bool json = false;
+  std::vector<std::string> plugin_dirs;
+};
+
+DescribeArguments parse_describe_arguments(const std::vector<std::string>& args);
 
 struct PluginsArguments {
   bool help = false;

@@ -35,12 +35,13 @@ std::string RegistrySchemas::schema(const std::string& kind, const std::string& 
 }
 
 std::string RegistrySchemas::auto_device() {
+  if (!auto_device_.empty()) return auto_device_;
   std::string reasons;
   for (const auto& name : kAutoDevices) {
     try {
       environment_.registry().probe(Kind::device, name);
       notice_ = fmt::format("device auto: {}{}", name, reasons);
-      return name;
+      return auto_device_ = name;
     } catch (const Error& e) {
       reasons += fmt::format("; {} not usable ({})", name, e.what());
     }

@@ -15,6 +15,9 @@ namespace convoy::runner {
 /// The devices that device.use = "auto" tries, in order. The program's choice, not the core's.
 inline const std::vector<std::string> kAutoDevices{"cuda", "cpu"};
 
+/// The device that a benchmark's gates compare others with.
+inline const std::string kOracle = "reference";
+
 /// Owns them for the life of the process. Threads: main.
 class Environment {
  public:
@@ -45,6 +48,7 @@ class RegistrySchemas final : public experiment::SchemaSource {
 
  private:
   Environment& environment_;
+  std::string auto_device_;  // asked for once
   std::string notice_;
 };
 

@@ -1,6 +1,7 @@
 // The program: picks the command, turns errors into messages and exit codes.
 #include "error.hpp"
 #include "nearest.hpp"
+#include "runner/describe_command.hpp"
 #include "runner/plugins_command.hpp"
 #include "runner/run_command.hpp"
 #include "runner/version.hpp"
@@ -25,6 +26,7 @@ constexpr const char* kHelp = R"(runner: trains convolutional networks described
 usage
   runner EXPERIMENT.toml [options]            run an experiment
   runner validate EXPERIMENT.toml [options]   check it and print it with every default
+  runner describe MODEL [options]             layers, shapes, parameters, multiply-adds
   runner plugins [NAME] [options]             what is there: models, devices, data
   runner --version
 
@@ -40,8 +42,8 @@ Exit codes
   6 peer lost or time-out · 7 storage · 75 stopped on request, weights saved
 )";
 
-const std::vector<std::string> kCommands{"validate", "plugins"};
-const std::vector<std::string> kNotYet{"explain", "describe", "report", "compare", "predict", "doctor", "conform", "lock"};
+const std::vector<std::string> kCommands{"validate", "describe", "plugins"};
+const std::vector<std::string> kNotYet{"explain", "report", "compare", "predict", "doctor", "conform", "lock"};
 
 bool contains(const std::vector<std::string>& list, const std::string& s) {
   return std::find(list.begin(), list.end(), s) != list.end();
@@ -64,6 +66,7 @@ int dispatch(const std::vector<std::string>& argv) {
   if (args[0] == "--help" || args[0] == "-h") return std::fputs(kHelp, stdout), 0;
   if (args[0] == "--version") return fmt::print("runner {} (plugin ABI {}.{})\n", convoy::runner::kVersion, CONVOY_ABI_EPOCH, CONVOY_ABI_MINOR), 0;
   if (args[0] == "validate") return convoy::runner::validate_command(rest);
+  if (args[0] == "describe") return convoy::runner::describe_command(rest);
   if (args[0] == "plugins") return convoy::runner::plugins_command(rest);
   if (args[0][0] != '-') refuse_unknown_command(args[0]);
   return convoy::runner::run_command(args, argv);

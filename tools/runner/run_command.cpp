@@ -1,13 +1,15 @@
 #include "runner/run_command.hpp"
 
+#include "experiment/sweep.hpp"
 #include "experiment/toml_reader.hpp"
+#include "record/rate_table.hpp"
 #include "record/run_directory.hpp"
 #include "runner/arguments.hpp"
 #include "runner/environment.hpp"
 #include "runner/progress.hpp"
 #include "runner/signals.hpp"
 #include "runner/version.hpp"
-#include "train/experiment_run.hpp"
+#include "train/sweep_run.hpp"
 
 #include <fmt/format.h>
 
@@ -15,6 +17,8 @@
 
 #include <ctime>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 
 namespace convoy::runner {
 
@@ -23,17 +27,59 @@ namespace {
 namespace fs = std::filesystem;
 
 struct Loaded {
-  experiment::Experiment experiment;
+  std::vector<train::SweepItem> items;
+  std::string resolved;  // the text of resolved.toml
   std::string notice;
+  bool plain() const { return items.size() == 1 && items[0].label.empty(); }
+  const experiment::Experiment& first() const { return items[0].experiment; }
 };
 
 Loaded load(const RunArguments& a, Environment& environment) {
   auto config = experiment::read_toml_file(a.experiment);
   for (const auto& s : a.set) experiment::apply_override(config, s);
+  for (const auto& s : a.sweep) experiment::apply_sweep(config, s);
   if (a.allow_experiment_plugins) environment.registry().allow_experiment_plugins(fs::absolute(a.experiment).parent_path());
   RegistrySchemas schemas(environment);
-  auto e = experiment::make_experiment(config, fs::path(a.experiment).stem().string(), schemas);
-  return {std::move(e), schemas.auto_notice()};
+  Loaded out;
+  for (const auto& point : experiment::sweep_points(config))
+    out.items.push_back({point.label, experiment::make_experiment(point.config, fs::path(a.experiment).stem().string(), schemas)});
+  out.resolved = experiment::to_toml(out.first());
+  if (!out.plain()) out.resolved = experiment::resolved_sweep(config, out.resolved);
+  out.notice = schemas.auto_notice();
+  return out;
+}
+
+std::string text_of(const fs::path& file) {
+  std::ifstream in(file, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+/// The newest run directory of the same sweep below `out`, empty where there is none.
+fs::path newest_of(const fs::path& out, const std::string& resolved) {
+  fs::path newest;
+  std::error_code ec;
+  for (const auto& entry : fs::directory_iterator(out, ec))
+    if (text_of(entry.path() / "resolved.toml") == resolved && (newest.empty() || fs::last_write_time(entry.path() / "resolved.toml") > fs::last_write_time(newest / "resolved.toml")))
+      newest = entry.path();
+  return newest;
+}
+
+record::RunDirectory directory_for(const RunArguments& a, const Loaded& loaded, std::time_t started) {
+  if (!a.resume.empty() && loaded.plain() && loaded.first().run.mode != experiment::Mode::benchmark)
+    throw Error(ErrorKind::usage, "--resume: checkpoints with optimiser state are not in this version; weights are saved after each epoch")
+        .note("fix", "--set model.weights=runs/NAME/checkpoints/epoch-0003.safetensors starts from them");
+  if (!a.resume.empty() && a.resume != "auto") {
+    if (!fs::exists(fs::path(a.resume) / "resolved.toml")) throw Error(ErrorKind::usage, fmt::format("--resume {}: no run directory, it holds no resolved.toml", a.resume));
+    return record::RunDirectory(a.resume);
+  }
+  const fs::path newest = a.resume.empty() ? fs::path() : newest_of(a.out, loaded.resolved);
+  return newest.empty() ? record::RunDirectory::create(a.out, loaded.first().run.name, started) : record::RunDirectory(newest);
+}
+
+int run_sweep(const Loaded& loaded, const train::RunContext& context) {
+  const auto outcome = train::run_sweep(loaded.items, loaded.resolved, context);
+  fmt::print("\n{}\n  {:<18} {}\n", record::rate_table(outcome.rows, loaded.first().report.currency), "results in", context.directory.results().string());
+  return outcome.exit_code;
 }
 
 void print_closing_table(const record::Summary& s, const record::RunDirectory& directory) {
@@ -58,7 +104,7 @@ int run_command(const std::vector<std::string>& args, const std::vector<std::str
   const std::time_t started = std::time(nullptr);
   Environment environment(a.plugin_dirs, a.verbose ? record::LogLevel::debug : record::LogLevel::warning);
   const Loaded loaded = load(a, environment);
-  const auto directory = record::RunDirectory::create(a.out, loaded.experiment.run.name, started);
+  const auto directory = directory_for(a, loaded, started);
   environment.log().open_file(directory.log());
   const bool terminal = isatty(STDOUT_FILENO) != 0;
   Progress progress(stdout, terminal);
@@ -74,7 +120,9 @@ int run_command(const std::vector<std::string>& args, const std::vector<std::str
   context.version = kVersion;
   context.argv = argv;
   context.started = started;
-  const record::Summary summary = train::run_experiment(loaded.experiment, context);
+  context.oracle = kOracle;
+  if (!loaded.plain() || loaded.first().run.mode == experiment::Mode::benchmark) return run_sweep(loaded, context);
+  const record::Summary summary = train::run_experiment(loaded.first(), context);
   print_closing_table(summary, directory);
   return summary.exit_code;
 }
@@ -84,7 +132,7 @@ int validate_command(const std::vector<std::string>& args) {
   if (a.help) return 0;
   Environment environment(a.plugin_dirs, record::LogLevel::warning);
   const Loaded loaded = load(a, environment);
-  fmt::print("{}", experiment::to_toml(loaded.experiment));
+  fmt::print("{}", loaded.resolved);
   return 0;
 }
 

@@ -48,7 +48,7 @@ class Generator {
     schedule(e.schedule);
     e.checkpoint = {below(10), below(10)};
     report(e.report);
-    if (coin()) e.benchmark = BenchmarkOptions{coin() ? "train" : "inference", below(100), 1 + below(100), 1 + below(9)};
+    if (coin()) e.benchmark = BenchmarkOptions{coin() ? "train" : "inference", below(100), 1 + below(100), 1 + below(9), size()};
     return e;
   }
 
@@ -132,7 +132,7 @@ class Generator {
     c.batch = 1 + below(1 << 20);
     c.train_limit = below(100);
     c.eval_limit = below(100);
-    c.residency = coin() ? "auto" : "stream";
+    c.residency = coin() ? "auto" : "real";
     c.remainder = coin() ? "drop" : "roll_over";
     for (int64_t n = below(5); n > 0; --n) {
       c.mean.push_back(-1 + 2 * unit());

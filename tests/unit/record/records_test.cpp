@@ -88,7 +88,7 @@ TEST_CASE("the columns of results.csv are the promised ones") {
         "model,variant,mode,device,device_name,precision,batch_per_replica,replicas,comm,sync,sync_options,status,"
         "images_per_second,images_per_second_p10,images_per_second_p90,step_ms,step_ms_p99,compute_ms,comm_total_ms,"
         "comm_exposed_ms,comm_hidden_ms,convoy_wait_ms,bytes_sent_per_step,peak_device_bytes,fraction_of_limit,"
-        "minutes_per_million,cost_per_million,joules_per_image,gate");
+        "minutes_per_million,cost_per_million,joules_per_image,gate,residency,fraction_of_roofline,repeats,sweep");
 }
 
 TEST_CASE("every value of a row stands under its own column") {

@@ -1,0 +1,46 @@
+// The gates of one replica: what must hold before a benchmark may print a number. Nothing is measured here.
+//
+//   training    loss and gradients finite; every trained parameter has a gradient; the loss falls and rises along the
+//               gradient as the gradient says (central difference, the configuration itself); parameters change in a step
+//   inference   logits finite; equal to those of the same network with every intermediate value kept, so that nothing can
+//               be fused or folded (the configuration's own image size, up to two images)
+//   both        on a small instance: loss and gradients, or logits, and the update agree with another device, the oracle
+//
+// A wrong gradient could agree with itself along its own direction where only parts are missing: the oracle sees those.
+#pragma once
+
+#include "error.hpp"
+#include "experiment/experiment.hpp"
+#include "plugin/registry.hpp"
+#include "train/replica.hpp"
+
+#include <string>
+
+namespace convoy::train {
+
+/// A check that did not hold; its text is what the row says.
+class GateFailed : public Error {
+ public:
+  explicit GateFailed(const std::string& why) : Error(ErrorKind::numerics, why) {}
+};
+
+/// Of relative errors, by precision: rounding through a deep network on one side, a wrong kernel on the other, which is
+/// off by its whole share. Set from what correct backends give on the networks of models/, with a margin.
+struct GateTolerance {
+  double slope;     // of the loss along the gradient
+  double gradient;  // of each parameter's gradient and update, in the Euclidean norm
+  double floor;     // below this part of the whole gradient's norm, a parameter's gradient is rounding
+  double logits;    // in the Euclidean norm
+};
+GateTolerance gate_tolerance(const std::string& precision);
+
+/// On the replica's own configuration; its parameters are reset at the end. Says what was found: "slope 0.1 %".
+/// Errors: GateFailed; those of the device.
+std::string check_training(const experiment::Experiment& e, Replica& replica);
+std::string check_inference(const experiment::Experiment& e, Replica& replica, plugin::Host& host);
+
+/// A small instance of the experiment's model on its device and on the oracle, a device plugin of that name.
+/// Errors: GateFailed; those of the devices.
+std::string check_against(const std::string& oracle, const experiment::Experiment& e, plugin::Registry& registry, plugin::Host& host);
+
+}  // namespace convoy::train
