@@ -79,8 +79,10 @@ struct Access {
 template <class T>
 struct Pixels {
   T* p;
-  int64_t ld;
+  int32_t ld;
   __device__ T* at(int64_t row, int64_t channel) const { return p + row * ld + channel; }
+  /// One multiplication, where rows are known to be few enough.
+  __device__ T* at(int32_t row, int64_t channel) const { return p + static_cast<int64_t>(row) * ld + channel; }
 };
 
 /// Division of numbers below 2^31 by one number: a multiplication and a shift. Granlund and Montgomery 1994.

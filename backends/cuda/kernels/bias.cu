@@ -5,35 +5,37 @@ namespace convoy::cuda {
 
 namespace {
 
-constexpr int kRows = 4;  // of a thread at once
+constexpr int kRows = 4;     // of a thread at once
+constexpr int kAddRows = 2;  // where two tensors are read
 
-template <class A>
+template <class A, bool kAdd>
 __global__ void __launch_bounds__(kThreads, kBlocksPerSm)
     bias_add_kernel(Pixels<const typename A::Element> x, const float* bias, Pixels<const typename A::Element> add,
                     bool relu, Pixels<typename A::Element> y, int64_t rows, int64_t c, uint32_t column_blocks) {
   using T = typename A::Element;
   constexpr int V = A::width;
+  constexpr int kR = kAdd ? kAddRows : kRows;
   const Place at(c, V, column_blocks);
   if (!at.inside) return;
   float b[V];
 #pragma unroll
   for (int k = 0; k < V; ++k) b[k] = bias[at.channel + k];
-  const int64_t step = static_cast<int64_t>(at.row_blocks) * blockDim.y * kRows;
-  for (int64_t first = static_cast<int64_t>(at.row_block) * blockDim.y * kRows + threadIdx.y; first < rows; first += step) {
-    typename A::Packed in[kRows], more[kRows];
+  const int64_t step = static_cast<int64_t>(at.row_blocks) * blockDim.y * kR;
+  for (int64_t first = static_cast<int64_t>(at.row_block) * blockDim.y * kR + threadIdx.y; first < rows; first += step) {
+    typename A::Packed in[kR], more[kR];
 #pragma unroll
-    for (int u = 0; u < kRows; ++u)
+    for (int u = 0; u < kR; ++u)
       if (const int64_t row = first + u * blockDim.y; row < rows) {
         in[u] = load<T, V>(x.at(row, at.channel));
-        if (add.p != nullptr) more[u] = load<T, V>(add.at(row, at.channel));
+        if constexpr (kAdd) more[u] = load<T, V>(add.at(row, at.channel));
       }
 #pragma unroll
-    for (int u = 0; u < kRows; ++u)
+    for (int u = 0; u < kR; ++u)
       if (const int64_t row = first + u * blockDim.y; row < rows) {
 #pragma unroll
         for (int k = 0; k < V; ++k) {
           float v = in[u][k] + b[k];
-          if (add.p != nullptr) v += more[u][k];
+          if constexpr (kAdd) v += more[u][k];
           in[u].set(k, relu ? relu_of(v) : v);
         }
         store(y.at(row, at.channel), in[u]);
@@ -90,10 +92,12 @@ cudaError_t bias_add(const BiasAddArgs& a, cudaStream_t stream) {
   return with_access(a.type, s.wide, [&](auto access) {
     using A = decltype(access);
     using T = typename A::Element;
-    const Columns cut(a.rows, a.c, A::width, kRows);
-    bias_add_kernel<A><<<cut.grid(), cut.block(), 0, stream>>>(
-        pixels<T>(a.x, a.c), a.bias, pixels<T>(a.add, a.c), a.relu, pixels<T>(a.y, a.c), a.rows, a.c,
-        static_cast<uint32_t>(cut.column_blocks));
+    const bool adds = a.add.data != nullptr;
+    const Columns cut(a.rows, a.c, A::width, adds ? kAddRows : kRows);
+    const auto kernel = adds ? bias_add_kernel<A, true> : bias_add_kernel<A, false>;
+    kernel<<<cut.grid(), cut.block(), 0, stream>>>(pixels<T>(a.x, a.c), a.bias, pixels<T>(a.add, a.c), a.relu,
+                                                   pixels<T>(a.y, a.c), a.rows, a.c,
+                                                   static_cast<uint32_t>(cut.column_blocks));
     return cudaGetLastError();
   });
 }

@@ -3,6 +3,13 @@
 
 namespace convoy::cuda::test {
 
+namespace {
+
+/// Sums of numbers of about 2 may cancel: below this an error counts as absolute.
+constexpr double kSums = 0.1;
+
+}  // namespace
+
 TEST_SUITE_BEGIN("elementwise");
 
 TEST_CASE("relu lets through what is positive, and NaN") {
@@ -36,7 +43,7 @@ TEST_CASE("relu's gradient, with a second gradient before and another behind") {
       Tensor dx(t, l);
       a.dx = dx.out();
       finish(relu_grad(a, nullptr));
-      compare(dx, tolerance(t), 1e-6, [&](int64_t r, int64_t c) {
+      compare(dx, tolerance(t), kSums, [&](int64_t r, int64_t c) {
         const double d = dy(r, c) + ((form & 1) != 0 ? dy2(r, c) : 0);
         return (y(r, c) > 0 ? d : 0) + ((form & 2) != 0 ? after(r, c) : 0);
       });
@@ -50,7 +57,7 @@ TEST_CASE("add, with relu behind it or not") {
     for (bool relu : {false, true}) {
       Tensor y(t, l);
       finish(add({x.in(), z.in(), y.out(), relu, t, l.rows, l.c}, nullptr));
-      compare(y, tolerance(t), 1e-6, [&](int64_t r, int64_t c) {
+      compare(y, tolerance(t), kSums, [&](int64_t r, int64_t c) {
         const double v = x(r, c) + z(r, c);
         return relu ? relu_of(v) : v;
       });
@@ -77,7 +84,7 @@ TEST_CASE("weighted sums of one to eight") {
         a.weight[i] = 0.25f * static_cast<float>(i + 1);
       }
       finish(weighted_sum(a, nullptr));
-      compare(y, tolerance(t), 1e-4, [&](int64_t r, int64_t c) {
+      compare(y, tolerance(t), kSums, [&](int64_t r, int64_t c) {
         double sum = 0;
         for (int i = 0; i < n; ++i) sum += 0.25 * (i + 1) * x[static_cast<size_t>(i)](r, c);
         return sum;
@@ -93,7 +100,7 @@ TEST_CASE("bias_add, with an addend and relu or not") {
       BiasAddArgs a{x.in(), bias.as<float>(), {}, (form & 1) != 0, y.out(), t, l.rows, l.c};
       if ((form & 2) != 0) a.add = more.in();
       finish(bias_add(a, nullptr));
-      compare(y, tolerance(t), 1e-3, [&](int64_t r, int64_t c) {
+      compare(y, tolerance(t), kSums, [&](int64_t r, int64_t c) {
         const double v = x(r, c) + bias(0, c) + ((form & 2) != 0 ? more(r, c) : 0);
         return (form & 1) != 0 ? relu_of(v) : v;
       });

@@ -32,10 +32,10 @@ inline const std::vector<Type>& float_types() {
   static const std::vector<Type> all{Type::f32, Type::bf16, Type::f16};
   return all;
 }
-inline const char* name_of(Type t) { return t == Type::f32 ? "f32" : t == Type::bf16 ? "bf16" : t == Type::f16 ? "f16" : "integer"; }
+inline std::string name_of(Type t) { return t == Type::f32 ? "f32" : t == Type::bf16 ? "bf16" : t == Type::f16 ? "f16" : "integer"; }
 
 /// Rounding of a result: half a unit in the last place, and for f32 room for sums in another order.
-inline double tolerance(Type t) { return t == Type::bf16 ? 0x1p-9 * 1.02 : t == Type::f16 ? 0x1p-12 * 1.1 + 4e-6 : 4e-6; }
+inline double tolerance(Type t) { return t == Type::bf16 ? 0x1p-8 * 1.01 : t == Type::f16 ? 0x1p-11 * 1.01 : 4e-6; }
 
 inline double load_element(Type t, const void* p, int64_t i) {
   switch (t) {
@@ -178,7 +178,7 @@ void compare(Tensor& got, double limit, double scale, F want) {
 
 inline double relu_of(double v) { return v < 0 ? 0 : v; }
 inline std::string text(Type t, const Layout& l) {
-  return std::string(name_of(t)) + " " + std::to_string(l.rows) + " x " + std::to_string(l.c) + " gap " + std::to_string(l.gap) + " start " + std::to_string(l.start);
+  return name_of(t) + " " + std::to_string(l.rows) + " x " + std::to_string(l.c) + " gap " + std::to_string(l.gap) + " start " + std::to_string(l.start);
 }
 
 /// Calls f(type, layout) for all of them.

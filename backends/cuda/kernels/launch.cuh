@@ -11,7 +11,7 @@
 namespace convoy::cuda {
 
 constexpr int kThreads = 256;          // per block, nearly everywhere
-constexpr int kBlocksPerSm = 3;        // of kThreads: leaves 80 registers, and four accesses of each fill the memory
+constexpr int kBlocksPerSm = 3;        // of kThreads at once: leaves 80 registers, and their accesses fill the memory
 constexpr int kAccessBytes = 16;
 constexpr int64_t kIndexLimit = std::numeric_limits<int32_t>::max();  // Divisor's, and a grid's
 
@@ -19,9 +19,9 @@ inline int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 inline int64_t ld_of(int64_t ld, int64_t c) { return ld == 0 ? c : ld; }
 
 template <class T>
-Pixels<const T> pixels(const In& x, int64_t c) { return {static_cast<const T*>(x.data), ld_of(x.ld, c)}; }
+Pixels<const T> pixels(const In& x, int64_t c) { return {static_cast<const T*>(x.data), static_cast<int32_t>(ld_of(x.ld, c))}; }
 template <class T>
-Pixels<T> pixels(const Out& y, int64_t c) { return {static_cast<T*>(y.data), ld_of(y.ld, c)}; }
+Pixels<T> pixels(const Out& y, int64_t c) { return {static_cast<T*>(y.data), static_cast<int32_t>(ld_of(y.ld, c))}; }
 
 /// A tensor's address and distance, whichever way it goes.
 struct Memory {
@@ -49,7 +49,7 @@ struct Survey {
     wide = wide && s.wide;
   }
 
-  bool fits = true;     // no row overlaps the next
+  bool fits = true;     // no row overlaps the next, and their distance is one of Pixels'
   bool packed = true;   // no gaps: one long row
   bool aligned = true;  // begins at 16 bytes
   bool even = true;     // so do all rows
@@ -59,7 +59,7 @@ struct Survey {
   void see(const Memory& m, int64_t c, int64_t elements) {
     if (m.data == nullptr) return;
     const int64_t ld = ld_of(m.ld, c);
-    fits = fits && ld >= c && c >= 0;
+    fits = fits && ld >= c && c >= 0 && ld <= kIndexLimit;
     packed = packed && ld == c;
     aligned = aligned && is_aligned(m.data, kAccessBytes);
     even = even && ld % elements == 0;

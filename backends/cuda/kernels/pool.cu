@@ -1,5 +1,5 @@
-// Pooling over windows and over whole planes, and the gradients. Every kernel gathers: a thread owns an output
-// pixel's vector of channels, so that nothing is added atomically. Window rules: convoy/ops.hpp.
+// Pooling over windows and over whole planes, and the gradients. Every kernel gathers: a thread owns some channels
+// of a pixel, or of a few, of its result, so that nothing is added atomically. Window rules: convoy/ops.hpp.
 #include "launch.cuh"
 
 namespace convoy::cuda {
@@ -14,21 +14,23 @@ struct Flat {
 struct FlatPlace {
   __device__ FlatPlace(const Flat& f, uint32_t i, int width) {
     channel = static_cast<int64_t>(f.vectors.split(i)) * width;
-    pixel = i;
+    pixel = static_cast<int>(i);
     column = static_cast<int>(f.columns.split(i));
     row = static_cast<int>(f.rows.split(i));
     n = static_cast<int>(i);
   }
-  int64_t channel, pixel;
-  int n, row, column;
+  int64_t channel;
+  int pixel, n, row, column;
 };
 
 struct Window {
   explicit Window(const PoolShape& s)
       : h(static_cast<int>(s.h)), w(static_cast<int>(s.w)), p(static_cast<int>(s.p)), q(static_cast<int>(s.q)),
         r(s.window[0]), s(s.window[1]), stride_h(s.stride[0]), stride_w(s.stride[1]), top(s.pad_lo[0]),
-        left(s.pad_lo[1]), bottom(s.pad_hi[0]), right(s.pad_hi[1]), include_pad(s.count_include_pad) {}
+        left(s.pad_lo[1]), bottom(s.pad_hi[0]), right(s.pad_hi[1]), by_stride_h(s.stride[0]), by_stride_w(s.stride[1]),
+        include_pad(s.count_include_pad) {}
   int h, w, p, q, r, s, stride_h, stride_w, top, left, bottom, right;
+  Divisor by_stride_h, by_stride_w;
   bool include_pad;
 };
 
@@ -47,17 +49,108 @@ __device__ Span columns_of(const Window& d, int q) { return {q, d.stride_w, d.s,
 
 /// Output positions [begin, end) whose windows hold an input position.
 struct Holders {
-  __device__ Holders(int input, int stride, int window, int lo, int outputs) {
+  __device__ Holders(int input, const Divisor& stride, int window, int lo, int outputs) {
     const int at = input + lo;
-    begin = at < window ? 0 : (at - window) / stride + 1;
-    end = min(at / stride + 1, outputs);
+    begin = at < window ? 0 : static_cast<int>(stride.quotient(static_cast<uint32_t>(at - window))) + 1;
+    end = min(static_cast<int>(stride.quotient(static_cast<uint32_t>(at))) + 1, outputs);
   }
   int begin, end;
 };
+__device__ Holders row_holders(const Window& d, int h) { return {h, d.by_stride_h, d.r, d.top, d.p}; }
+__device__ Holders column_holders(const Window& d, int w) { return {w, d.by_stride_w, d.s, d.left, d.q}; }
 
 __device__ bool wins(float v, float best) { return v > best || (v != v && best == best); }
 
 // ---- max ------------------------------------------------------------------------------------------------------------
+
+/// The largest so far and where it was, of V channels. A NaN is not looked for while walking, only noticed: `odd`.
+template <class T, int V>
+struct Best {
+  __device__ void begin(int where) {
+#pragma unroll
+    for (int k = 0; k < V; ++k) {
+      best[k] = -INFINITY;
+      index[k] = where;
+    }
+  }
+  __device__ void see(const Pack<T, V>& v, int where) {
+#pragma unroll
+    for (int k = 0; k < V; ++k) {
+      nan = nan || v[k] != v[k];
+      if (v[k] > best[k]) {
+        best[k] = v[k];
+        index[k] = where;
+      }
+    }
+  }
+  __device__ bool odd() const { return nan; }
+  __device__ float value(int k) const { return best[k]; }
+  __device__ int place(int k) const { return index[k]; }
+
+  float best[V];
+  int index[V];
+  bool nan = false;
+};
+
+__device__ uint32_t greater_mask(__nv_bfloat16, uint32_t a, uint32_t b) {
+  return __hgt2_mask(*reinterpret_cast<__nv_bfloat162*>(&a), *reinterpret_cast<__nv_bfloat162*>(&b));
+}
+__device__ uint32_t greater_mask(__half, uint32_t a, uint32_t b) {
+  return __hgt2_mask(*reinterpret_cast<__half2*>(&a), *reinterpret_cast<__half2*>(&b));
+}
+__device__ uint32_t unordered_mask(__nv_bfloat16, uint32_t a) {
+  const auto v = *reinterpret_cast<__nv_bfloat162*>(&a);
+  return __hneu2_mask(v, v);
+}
+__device__ uint32_t unordered_mask(__half, uint32_t a) {
+  const auto v = *reinterpret_cast<__half2*>(&a);
+  return __hneu2_mask(v, v);
+}
+__device__ uint32_t lowest_pair(__nv_bfloat16) { return 0xff80ff80u; }  // minus infinity
+__device__ uint32_t lowest_pair(__half) { return 0xfc00fc00u; }
+
+/// 16-bit types two to the word: a comparison gives a mask, which picks values and places.
+template <class T, int V>
+  requires(sizeof(T) == 2 && V >= 2)
+struct Best<T, V> {
+  __device__ void begin(int where) {
+#pragma unroll
+    for (int i = 0; i < V / 2; ++i) {
+      best.w[i] = lowest_pair(T{});
+      index[i] = static_cast<uint32_t>(where) * 0x10001u;
+    }
+  }
+  __device__ void see(const Pack<T, V>& v, int where) {
+    const uint32_t both = static_cast<uint32_t>(where) * 0x10001u;
+#pragma unroll
+    for (int i = 0; i < V / 2; ++i) {
+      const uint32_t m = greater_mask(T{}, v.w[i], best.w[i]);
+      best.w[i] = (v.w[i] & m) | (best.w[i] & ~m);
+      index[i] = (both & m) | (index[i] & ~m);
+      nan |= unordered_mask(T{}, v.w[i]);
+    }
+  }
+  __device__ bool odd() const { return nan != 0; }
+  __device__ float value(int k) const { return best[k]; }
+  __device__ int place(int k) const { return static_cast<int>(k % 2 == 0 ? index[k / 2] & 0xffffu : index[k / 2] >> 16); }
+
+  Pack<T, V> best;
+  uint32_t index[V / 2], nan = 0;
+};
+
+/// NaN is rare: a second walk, one channel at a time.
+template <class T>
+__device__ void search(const Pixels<const T>& x, const Window& d, int n, const Span& rows, const Span& columns, int64_t channel,
+                       float& best, int& place) {
+  for (int h = rows.begin; h < rows.end; ++h)
+    for (int w = columns.begin; w < columns.end; ++w) {
+      const float v = to_float(*x.at((n * d.h + h) * d.w + w, channel));
+      if ((h == rows.begin && w == columns.begin) || wins(v, best)) {
+        best = v;
+        place = (h - rows.start) * d.s + (w - columns.start);
+      }
+    }
+}
 
 template <class A>
 __global__ void __launch_bounds__(kThreads)
@@ -69,61 +162,25 @@ __global__ void __launch_bounds__(kThreads)
   if (i >= flat.count) return;
   const FlatPlace at(flat, i, V);
   const Span rows = rows_of(d, at.row), columns = columns_of(d, at.column);
-  float best[V];
-  int index[V];
-  bool first = true;
+  Best<T, V> best;
+  best.begin((rows.begin - rows.start) * d.s + columns.begin - columns.start);
   for (int h = rows.begin; h < rows.end; ++h) {
 #pragma unroll 3
-    for (int w = columns.begin; w < columns.end; ++w) {
-      const auto in = load<T, V>(x.at((static_cast<int64_t>(at.n) * d.h + h) * d.w + w, at.channel));
-      const int here = (h - rows.start) * d.s + (w - columns.start);
-#pragma unroll
-      for (int k = 0; k < V; ++k)
-        if (first || wins(in[k], best[k])) {
-          best[k] = in[k];
-          index[k] = here;
-        }
-      first = false;
-    }
+    for (int w = columns.begin; w < columns.end; ++w)
+      best.see(load<T, V>(x.at((at.n * d.h + h) * d.w + w, at.channel)), (h - rows.start) * d.s + (w - columns.start));
   }
   Pack<T, V> out;
   Pack<uint8_t, V> where;
 #pragma unroll
   for (int k = 0; k < V; ++k) {
-    out.set(k, relu ? relu_of(best[k]) : best[k]);
-    where.v[k] = static_cast<uint8_t>(index[k]);
+    float value = best.value(k);
+    int place = best.place(k);
+    if (best.odd()) search(x, d, at.n, rows, columns, at.channel + k, value, place);
+    out.set(k, relu ? relu_of(value) : value);
+    where.v[k] = static_cast<uint8_t>(place);
   }
   store(y.at(at.pixel, at.channel), out);
-  if (argmax != nullptr) store(argmax + at.pixel * c + at.channel, where);
-}
-
-template <class A>
-__global__ void __launch_bounds__(kThreads)
-    max_pool_grad_kernel(Pixels<const typename A::Element> dy, const uint8_t* argmax, Pixels<typename A::Element> dx, Window d,
-                         Flat flat, int64_t c) {
-  using T = typename A::Element;
-  constexpr int V = A::width;
-  const uint32_t i = blockIdx.x * kThreads + threadIdx.x;
-  if (i >= flat.count) return;
-  const FlatPlace at(flat, i, V);
-  const Holders ps(at.row, d.stride_h, d.r, d.top, d.p), qs(at.column, d.stride_w, d.s, d.left, d.q);
-  float sum[V] = {};
-  for (int p = ps.begin; p < ps.end; ++p) {
-    const int r = at.row - (p * d.stride_h - d.top);
-#pragma unroll 2
-    for (int q = qs.begin; q < qs.end; ++q) {
-      const int here = r * d.s + at.column - (q * d.stride_w - d.left);
-      const int64_t pixel = (static_cast<int64_t>(at.n) * d.p + p) * d.q + q;
-      const auto where = load<uint8_t, V>(argmax + pixel * c + at.channel);
-      const auto in = load<T, V>(dy.at(pixel, at.channel));
-#pragma unroll
-      for (int k = 0; k < V; ++k) sum[k] += where.v[k] == here ? in[k] : 0.0f;
-    }
-  }
-  Pack<T, V> out;
-#pragma unroll
-  for (int k = 0; k < V; ++k) out.set(k, sum[k]);
-  store(dx.at(at.pixel, at.channel), out);
+  if (argmax != nullptr) store(argmax + static_cast<int64_t>(at.pixel) * c + at.channel, where);
 }
 
 /// Without argmax: each window that holds the element is searched again. One channel a thread.
@@ -133,9 +190,9 @@ __global__ void __launch_bounds__(kThreads)
   const uint32_t i = blockIdx.x * kThreads + threadIdx.x;
   if (i >= flat.count) return;
   const FlatPlace at(flat, i, 1);
-  const Holders ps(at.row, d.stride_h, d.r, d.top, d.p), qs(at.column, d.stride_w, d.s, d.left, d.q);
+  const Holders ps = row_holders(d, at.row), qs = column_holders(d, at.column);
   const auto in = [&](int h, int w) {
-    return to_float(*x.at((static_cast<int64_t>(at.n) * d.h + h) * d.w + w, at.channel));
+    return to_float(*x.at((at.n * d.h + h) * d.w + w, at.channel));
   };
   float sum = 0;
   for (int p = ps.begin; p < ps.end; ++p)
@@ -151,7 +208,7 @@ __global__ void __launch_bounds__(kThreads)
             best_w = w;
           }
       if (best_h == at.row && best_w == at.column)
-        sum += to_float(*dy.at((static_cast<int64_t>(at.n) * d.p + p) * d.q + q, at.channel));
+        sum += to_float(*dy.at((at.n * d.p + p) * d.q + q, at.channel));
     }
   *dx.at(at.pixel, at.channel) = from_float<T>(sum);
 }
@@ -160,7 +217,7 @@ __global__ void __launch_bounds__(kThreads)
 
 __device__ float share(const Window& d, const Span& rows, const Span& columns) {
   const int elements = d.include_pad ? rows.padded * columns.padded : (rows.end - rows.begin) * (columns.end - columns.begin);
-  return 1.0f / static_cast<float>(elements);
+  return __fdividef(1.0f, static_cast<float>(elements));  // of a small integer: right to a unit in the last place
 }
 
 template <class A>
@@ -176,7 +233,7 @@ __global__ void __launch_bounds__(kThreads)
   for (int h = rows.begin; h < rows.end; ++h) {
 #pragma unroll 3
     for (int w = columns.begin; w < columns.end; ++w) {
-      const auto in = load<T, V>(x.at((static_cast<int64_t>(at.n) * d.h + h) * d.w + w, at.channel));
+      const auto in = load<T, V>(x.at((at.n * d.h + h) * d.w + w, at.channel));
 #pragma unroll
       for (int k = 0; k < V; ++k) sum[k] += in[k];
     }
@@ -188,30 +245,84 @@ __global__ void __launch_bounds__(kThreads)
   store(y.at(at.pixel, at.channel), out);
 }
 
+// ---- gradients of both -------------------------------------------------------------------------------------------------
+
+/// What a gradient takes from an output pixel: dy, and where it goes.
 template <class A>
+struct ToMaximum {
+  using T = typename A::Element;
+  static constexpr int V = A::width;
+  Pixels<const T> dy;
+  const uint8_t* argmax;
+  int64_t c;
+
+  struct Given {
+    Pack<T, V> dy;
+    Pack<uint8_t, V> where;
+    __device__ float to(int k, int tap) const { return where.v[k] == tap ? dy[k] : 0.0f; }
+  };
+  __device__ Given read(const Window&, int, int, int pixel, int64_t channel) const {
+    return {load<T, V>(dy.at(pixel, channel)), load<uint8_t, V>(argmax + static_cast<int64_t>(pixel) * c + channel)};
+  }
+};
+
+template <class A>
+struct ToAll {
+  using T = typename A::Element;
+  static constexpr int V = A::width;
+  Pixels<const T> dy;
+
+  struct Given {
+    Pack<T, V> dy;
+    float share;
+    __device__ float to(int k, int) const { return dy[k] * share; }
+  };
+  __device__ Given read(const Window& d, int p, int q, int pixel, int64_t channel) const {
+    return {load<T, V>(dy.at(pixel, channel)), share(d, rows_of(d, p), columns_of(d, q))};
+  }
+};
+
+constexpr int kSide = 2;  // a thread owns kSide x kSide input pixels: they share most of their windows
+
+template <class A, class Source>
 __global__ void __launch_bounds__(kThreads)
-    avg_pool_grad_kernel(Pixels<const typename A::Element> dy, Pixels<typename A::Element> dx, Window d, Flat flat) {
+    pool_grad_kernel(Source source, Pixels<typename A::Element> dx, Window d, Flat tiles) {
   using T = typename A::Element;
   constexpr int V = A::width;
   const uint32_t i = blockIdx.x * kThreads + threadIdx.x;
-  if (i >= flat.count) return;
-  const FlatPlace at(flat, i, V);
-  const Holders ps(at.row, d.stride_h, d.r, d.top, d.p), qs(at.column, d.stride_w, d.s, d.left, d.q);
-  float sum[V] = {};
-  for (int p = ps.begin; p < ps.end; ++p) {
-    const Span rows = rows_of(d, p);
-#pragma unroll 3
-    for (int q = qs.begin; q < qs.end; ++q) {
-      const auto in = load<T, V>(dy.at((static_cast<int64_t>(at.n) * d.p + p) * d.q + q, at.channel));
-      const float factor = share(d, rows, columns_of(d, q));
+  if (i >= tiles.count) return;
+  const FlatPlace at(tiles, i, V);
+  const int top = at.row * kSide, left = at.column * kSide;
+  const int p_begin = row_holders(d, top).begin, p_end = row_holders(d, min(top + kSide, d.h) - 1).end;
+  const int q_begin = column_holders(d, left).begin, q_end = column_holders(d, min(left + kSide, d.w) - 1).end;
+  float sum[kSide][kSide][V] = {};
+  for (int p = p_begin; p < p_end; ++p) {
+#pragma unroll 2
+    for (int q = q_begin; q < q_end; ++q) {
+      const auto given = source.read(d, p, q, (at.n * d.p + p) * d.q + q, at.channel);
+      const int r0 = top - (p * d.stride_h - d.top), s0 = left - (q * d.stride_w - d.left);
 #pragma unroll
-      for (int k = 0; k < V; ++k) sum[k] += in[k] * factor;
+      for (int y = 0; y < kSide; ++y)
+#pragma unroll
+        for (int x = 0; x < kSide; ++x) {
+          const bool inside = static_cast<unsigned>(r0 + y) < static_cast<unsigned>(d.r) &&
+                              static_cast<unsigned>(s0 + x) < static_cast<unsigned>(d.s);
+          if (!inside) continue;
+#pragma unroll
+          for (int k = 0; k < V; ++k) sum[y][x][k] += given.to(k, (r0 + y) * d.s + s0 + x);
+        }
     }
   }
-  Pack<T, V> out;
 #pragma unroll
-  for (int k = 0; k < V; ++k) out.set(k, sum[k]);
-  store(dx.at(at.pixel, at.channel), out);
+  for (int y = 0; y < kSide; ++y)
+#pragma unroll
+    for (int x = 0; x < kSide; ++x) {
+      if (top + y >= d.h || left + x >= d.w) continue;
+      Pack<T, V> out;
+#pragma unroll
+      for (int k = 0; k < V; ++k) out.set(k, sum[y][x][k]);
+      store(dx.at((at.n * d.h + top + y) * d.w + left + x, at.channel), out);
+    }
 }
 
 // ---- whole planes -----------------------------------------------------------------------------------------------------
@@ -278,6 +389,7 @@ bool valid(const PoolShape& s) {
 template <class F>
 cudaError_t over_pixels(Type type, bool wide, int64_t n, int64_t rows, int64_t columns, int64_t c, F f) {
   if (n * rows * columns * c == 0) return cudaSuccess;
+  if (n * rows * columns > kIndexLimit) return cudaErrorInvalidValue;
   return with_access(type, wide, [&](auto access) {
     const int64_t vectors = c / decltype(access)::width, count = n * rows * columns * vectors;
     if (count > kIndexLimit) return cudaErrorInvalidValue;
@@ -285,6 +397,13 @@ cudaError_t over_pixels(Type type, bool wide, int64_t n, int64_t rows, int64_t c
     f(access, flat, static_cast<unsigned>(ceil_div(count, kThreads)));
     return cudaGetLastError();
   });
+}
+
+/// The same for each tile of kSide x kSide input pixels. What indices count is pixels, so those have to fit too.
+template <class F>
+cudaError_t over_tiles(Type type, bool wide, const PoolShape& s, F f) {
+  if (s.n * s.h * s.w > kIndexLimit) return cudaErrorInvalidValue;
+  return over_pixels(type, wide, s.n, ceil_div(s.h, kSide), ceil_div(s.w, kSide), s.c, f);
 }
 
 constexpr int kMostArgmax = 255;
@@ -314,17 +433,18 @@ cudaError_t max_pool_grad(const MaxPoolGradArgs& a, cudaStream_t stream) {
   const PoolShape& s = a.shape;
   const Survey survey(a.type, s.c, {a.dy, a.x, a.dx});
   if (!valid(s) || !survey.fits || (a.argmax == nullptr && a.x.data == nullptr)) return cudaErrorInvalidValue;
-  const bool wide = a.argmax != nullptr && Survey(a.type, s.c, {a.dy, a.dx}).wide &&
-                    is_aligned(a.argmax, kAccessBytes / size_of(a.type));
-  return over_pixels(a.type, wide, s.n, s.h, s.w, s.c, [&](auto access, const Flat& flat, unsigned blocks) {
+  if (a.argmax == nullptr)
+    return over_pixels(a.type, false, s.n, s.h, s.w, s.c, [&](auto access, const Flat& flat, unsigned blocks) {
+      using T = typename decltype(access)::Element;
+      max_pool_search_grad_kernel<T><<<blocks, kThreads, 0, stream>>>(pixels<T>(a.dy, s.c), pixels<T>(a.x, s.c),
+                                                                      pixels<T>(a.dx, s.c), Window(s), flat);
+    });
+  const bool wide = Survey(a.type, s.c, {a.dy, a.dx}).wide && is_aligned(a.argmax, kAccessBytes / size_of(a.type));
+  return over_tiles(a.type, wide, s, [&](auto access, const Flat& tiles, unsigned blocks) {
     using A = decltype(access);
     using T = typename A::Element;
-    const auto dy = pixels<T>(a.dy, s.c);
-    const auto dx = pixels<T>(a.dx, s.c);
-    if (a.argmax != nullptr)
-      max_pool_grad_kernel<A><<<blocks, kThreads, 0, stream>>>(dy, a.argmax, dx, Window(s), flat, s.c);
-    else
-      max_pool_search_grad_kernel<T><<<blocks, kThreads, 0, stream>>>(dy, pixels<T>(a.x, s.c), dx, Window(s), flat);
+    pool_grad_kernel<A><<<blocks, kThreads, 0, stream>>>(ToMaximum<A>{pixels<T>(a.dy, s.c), a.argmax, s.c},
+                                                         pixels<T>(a.dx, s.c), Window(s), tiles);
   });
 }
 
@@ -343,10 +463,10 @@ cudaError_t avg_pool_grad(const AvgPoolArgs& a, cudaStream_t stream) {
   const PoolShape& s = a.shape;
   const Survey survey(a.type, s.c, {a.x, a.y});
   if (!valid(s) || !survey.fits) return cudaErrorInvalidValue;
-  return over_pixels(a.type, survey.wide, s.n, s.h, s.w, s.c, [&](auto access, const Flat& flat, unsigned blocks) {
+  return over_tiles(a.type, survey.wide, s, [&](auto access, const Flat& tiles, unsigned blocks) {
     using A = decltype(access);
     using T = typename A::Element;
-    avg_pool_grad_kernel<A><<<blocks, kThreads, 0, stream>>>(pixels<T>(a.x, s.c), pixels<T>(a.y, s.c), Window(s), flat);
+    pool_grad_kernel<A><<<blocks, kThreads, 0, stream>>>(ToAll<A>{pixels<T>(a.x, s.c)}, pixels<T>(a.y, s.c), Window(s), tiles);
   });
 }
 
