@@ -1,6 +1,6 @@
 #include "capture.hpp"
 
-#include "error.hpp"
+#include "cuda_error.hpp"
 
 namespace convoy::cuda {
 

@@ -1,6 +1,6 @@
 #include "compiler.hpp"
 
-#include "error.hpp"
+#include "cuda_error.hpp"
 #include "executable.hpp"
 
 #include <convoy/sdk/catalogue.hpp>

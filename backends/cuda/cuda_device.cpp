@@ -2,7 +2,7 @@
 // No kernels for single nodes: what it computes, it computes compiled.
 #include "capture.hpp"
 #include "compiler.hpp"
-#include "error.hpp"
+#include "cuda_error.hpp"
 #include "event.hpp"
 #include "memory.hpp"
 #include "probe.hpp"

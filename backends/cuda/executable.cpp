@@ -1,6 +1,6 @@
 #include "executable.hpp"
 
-#include "error.hpp"
+#include "cuda_error.hpp"
 #include "event.hpp"
 
 #include <algorithm>

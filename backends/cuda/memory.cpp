@@ -1,6 +1,6 @@
 #include "memory.hpp"
 
-#include "error.hpp"
+#include "cuda_error.hpp"
 
 #include <convoy/sdk/host_device.hpp>
 

@@ -1,6 +1,6 @@
 #include "own_plan.hpp"
 
-#include "error.hpp"
+#include "cuda_error.hpp"
 
 namespace convoy::cuda {
 

@@ -1,6 +1,6 @@
 #include "plan_search.hpp"
 
-#include "error.hpp"
+#include "cuda_error.hpp"
 #include "own_plan.hpp"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 #include "probe.hpp"
 
-#include "error.hpp"
+#include "cuda_error.hpp"
 #include "vendor.hpp"
 
 #include <cstdlib>

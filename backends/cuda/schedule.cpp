@@ -57,7 +57,7 @@ void Schedule::plan() {
   for (BufferId b = 0; b < buffers_.size(); ++b) {
     Memory& m = buffers_[b];
     if (m.boundary != kNoValue || (!m.run.used && !m.refresh.used && !m.kept)) continue;
-    if (m.workspace_of) m.bytes = m.workspace_of->plan->workspace_bytes();
+    if (m.workspace_of && m.workspace_of->plan) m.bytes = m.workspace_of->plan->workspace_bytes();
     const bool both = m.refresh.used && m.run.used;
     const uint32_t first = m.kept ? 0 : m.refresh.used ? m.refresh.first : runs_begin + m.run.first;
     const uint32_t last = m.kept || both ? end : m.run.used ? runs_begin + m.run.last : m.refresh.last;

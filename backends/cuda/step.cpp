@@ -1,6 +1,6 @@
 #include "step.hpp"
 
-#include "error.hpp"
+#include "cuda_error.hpp"
 
 namespace convoy::cuda {
 

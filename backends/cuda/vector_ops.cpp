@@ -1,6 +1,6 @@
 #include "vector_ops.hpp"
 
-#include "error.hpp"
+#include "cuda_error.hpp"
 #include "event.hpp"
 #include "form.hpp"
 
