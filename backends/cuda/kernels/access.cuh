@@ -18,15 +18,23 @@ __device__ inline float to_float(__half v) { return __half2float(v); }
 template <class T>
 __device__ T from_float(float v);
 template <>
-__device__ inline float from_float<float>(float v) { return v; }
+__device__ inline float from_float<float>(float v) {
+  return v;
+}
 template <>
-__device__ inline __nv_bfloat16 from_float<__nv_bfloat16>(float v) { return __float2bfloat16_rn(v); }
+__device__ inline __nv_bfloat16 from_float<__nv_bfloat16>(float v) {
+  return __float2bfloat16_rn(v);
+}
 template <>
-__device__ inline __half from_float<__half>(float v) { return __float2half_rn(v); }
+__device__ inline __half from_float<__half>(float v) {
+  return __float2half_rn(v);
+}
 
 /// What a value is once it has been stored as T.
 template <class T>
-__device__ float rounded(float v) { return to_float(from_float<T>(v)); }
+__device__ float rounded(float v) {
+  return to_float(from_float<T>(v));
+}
 
 /// V elements that are read or written at once.
 template <class T, int V>
@@ -37,7 +45,9 @@ struct alignas(sizeof(T) * V) Pack {
   __device__ void set(int i, float f) { v[i] = from_float<T>(f); }
 };
 
-__device__ inline float half_word_to_float(__nv_bfloat16, uint32_t bits) { return __uint_as_float(bits << 16); }
+__device__ inline float half_word_to_float(__nv_bfloat16, uint32_t bits) {
+  return __uint_as_float(bits << 16);
+}
 __device__ inline float half_word_to_float(__half, uint32_t bits) {
   return __half2float(__ushort_as_half(static_cast<unsigned short>(bits)));
 }
@@ -49,23 +59,29 @@ template <class T, int V>
 struct alignas(2 * V) WordPack {
   uint32_t w[V / 2];
 
-  __device__ float operator[](int i) const { return half_word_to_float(T{}, i % 2 == 0 ? w[i / 2] & 0xffffu : w[i / 2] >> 16); }
+  __device__ float operator[](int i) const {
+    return half_word_to_float(T{}, i % 2 == 0 ? w[i / 2] & 0xffffu : w[i / 2] >> 16);
+  }
   __device__ void set(int i, float f) {
     const uint32_t bits = bits_of(from_float<T>(f));
     w[i / 2] = i % 2 == 0 ? __byte_perm(w[i / 2], bits, 0x3254) : __byte_perm(w[i / 2], bits, 0x5410);
   }
 };
 template <int V>
-  requires(V >= 2)
-struct Pack<__nv_bfloat16, V> : WordPack<__nv_bfloat16, V> {};
+requires(V >= 2) struct Pack<__nv_bfloat16, V> : WordPack<__nv_bfloat16, V> {
+};
 template <int V>
-  requires(V >= 2)
-struct Pack<__half, V> : WordPack<__half, V> {};
+requires(V >= 2) struct Pack<__half, V> : WordPack<__half, V> {
+};
 
 template <class T, int V>
-__device__ Pack<T, V> load(const T* p) { return *reinterpret_cast<const Pack<T, V>*>(p); }
+__device__ Pack<T, V> load(const T* p) {
+  return *reinterpret_cast<const Pack<T, V>*>(p);
+}
 template <class T, int V>
-__device__ void store(T* p, const Pack<T, V>& v) { *reinterpret_cast<Pack<T, V>*>(p) = v; }
+__device__ void store(T* p, const Pack<T, V>& v) {
+  *reinterpret_cast<Pack<T, V>*>(p) = v;
+}
 
 /// The element type and the width that a kernel is made for.
 template <class T, int V>
@@ -82,7 +98,9 @@ struct Pixels {
   int32_t ld;
   __device__ T* at(int64_t row, int64_t channel) const { return p + row * ld + channel; }
   /// One multiplication, where rows are known to be few enough.
-  __device__ T* at(int32_t row, int64_t channel) const { return p + static_cast<int64_t>(row) * ld + channel; }
+  __device__ T* at(int32_t row, int64_t channel) const {
+    return p + static_cast<int64_t>(row) * ld + channel;
+  }
 };
 
 /// Division of numbers below 2^31 by one number: a multiplication and a shift. Granlund and Montgomery 1994.

@@ -13,14 +13,17 @@ constexpr int kGradRows = 2;  // where up to four tensors are read
 enum class Gate { none, mask, output };  // what says where a relu let through
 
 /// A thread's place in a mask: one byte for V elements.
-__device__ int64_t mask_index(int64_t row, int64_t channel, int64_t c, int V) { return (row * c + channel) / V; }
+__device__ int64_t mask_index(int64_t row, int64_t channel, int64_t c, int V) {
+  return (row * c + channel) / V;
+}
 
 /// Rows [row, row + kR blockDim.y) by steps of blockDim.y for each tile of this block; the last tile first if
 /// `backwards`.
 template <int kR, class F>
 __device__ void each_tile(const Place& at, int64_t rows, bool backwards, F f) {
   const int64_t height = static_cast<int64_t>(blockDim.y) * kR, tiles = (rows + height - 1) / height;
-  for (int64_t t = at.row_block; t < tiles; t += at.row_blocks) f((backwards ? tiles - 1 - t : t) * height + threadIdx.y);
+  for (int64_t t = at.row_block; t < tiles; t += at.row_blocks)
+    f((backwards ? tiles - 1 - t : t) * height + threadIdx.y);
 }
 
 template <int V>
@@ -33,8 +36,8 @@ __device__ void read(float (&v)[V], const float* from, int64_t channel) {
 
 template <class A>
 __global__ void __launch_bounds__(kThreads, kBlocksPerSm)
-    batch_norm_sums_kernel(Pixels<const typename A::Element> x, int64_t rows, int64_t c, uint32_t column_blocks,
-                           float* partial) {
+    batch_norm_sums_kernel(Pixels<const typename A::Element> x, int64_t rows, int64_t c,
+                           uint32_t column_blocks, float* partial) {
   using T = typename A::Element;
   constexpr int V = A::width;
   const Place at(c, V, column_blocks);
@@ -73,13 +76,15 @@ struct Moments {
     if (new_running_mean == nullptr) return;
     const double unbiased = rows > 1 ? var * rows / (rows - 1) : var;
     new_running_mean[channel] = static_cast<float>((1 - momentum) * running_mean[channel] + momentum * m);
-    new_running_var[channel] = static_cast<float>((1 - momentum) * running_var[channel] + momentum * unbiased);
+    new_running_var[channel] =
+        static_cast<float>((1 - momentum) * running_var[channel] + momentum * unbiased);
   }
 };
 
 template <class T>
 __global__ void __launch_bounds__(kLanes* kLanes)
-    batch_norm_moments_kernel(const float* partial, int64_t row_blocks, int64_t c, Pixels<const T> x, Moments out) {
+    batch_norm_moments_kernel(const float* partial, int64_t row_blocks, int64_t c, Pixels<const T> x,
+                              Moments out) {
   const int64_t channel = static_cast<int64_t>(blockIdx.x) * kLanes + threadIdx.x;
   double sum[2];
   add_partial_sums(partial, row_blocks, c, channel, sum);
@@ -117,8 +122,9 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerSm)
   read(beta, parameters.beta, at.channel);
 #pragma unroll
   for (int k = 0; k < V; ++k) {
-    const float inv_std = parameters.inv_std != nullptr ? parameters.inv_std[at.channel + k]
-                                                        : 1.0f / sqrtf(parameters.var[at.channel + k] + parameters.eps);
+    const float inv_std = parameters.inv_std != nullptr
+                              ? parameters.inv_std[at.channel + k]
+                              : 1.0f / sqrtf(parameters.var[at.channel + k] + parameters.eps);
     scale[k] = parameters.gamma[at.channel + k] * inv_std;
   }
   each_tile<kR>(at, rows, true, [&](int64_t first) {
@@ -219,8 +225,9 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerSm)
 
 /// dbeta and dgamma, and the second pass's coefficients: dx = a d + b (x - mean) + shift, in coefficients[3][c].
 __global__ void __launch_bounds__(kLanes* kLanes)
-    batch_norm_grad_finish_kernel(const float* partial, int64_t row_blocks, int64_t c, double rows, const float* gamma,
-                                  const float* inv_std, float* dgamma, float* dbeta, float* coefficients) {
+    batch_norm_grad_finish_kernel(const float* partial, int64_t row_blocks, int64_t c, double rows,
+                                  const float* gamma, const float* inv_std, float* dgamma, float* dbeta,
+                                  float* coefficients) {
   const int64_t channel = static_cast<int64_t>(blockIdx.x) * kLanes + threadIdx.x;
   double sum[2];
   add_partial_sums(partial, row_blocks, c, channel, sum);
@@ -236,8 +243,9 @@ __global__ void __launch_bounds__(kLanes* kLanes)
 template <class A, bool kTwo, Gate kGate>
 __global__ void __launch_bounds__(kThreads, kBlocksPerSm)
     batch_norm_grad_apply_kernel(Arriving<A, kTwo, kGate> arriving, Pixels<const typename A::Element> x,
-                                 const float* means, const float* coefficients, Pixels<typename A::Element> dx,
-                                 int64_t rows, int64_t c, uint32_t column_blocks) {
+                                 const float* means, const float* coefficients,
+                                 Pixels<typename A::Element> dx, int64_t rows, int64_t c,
+                                 uint32_t column_blocks) {
   using T = typename A::Element;
   constexpr int V = A::width;
   const Place at(c, V, column_blocks);
@@ -276,19 +284,22 @@ cudaError_t grad(const BatchNormGradArgs& a, cudaStream_t stream) {
   const auto column_blocks = static_cast<uint32_t>(cut.column_blocks);
   auto* partial = static_cast<float*>(a.scratch);
   float* coefficients = partial + 2 * c * Columns::row_block_limit(a.rows);
-  const Arriving<A, kTwo, kGate> arriving{pixels<T>(a.dy, c), pixels<T>(a.dy2, c), pixels<T>(a.y, c), a.mask, c};
+  const Arriving<A, kTwo, kGate> arriving{pixels<T>(a.dy, c), pixels<T>(a.dy2, c), pixels<T>(a.y, c), a.mask,
+                                          c};
   const auto x = pixels<T>(a.x, c);
-  batch_norm_grad_sums_kernel<<<sums.grid(), sums.block(), 0, stream>>>(arriving, x, a.saved_mean, pixels<T>(a.dadd, c),
-                                                                        a.rows, c, column_blocks, partial);
+  batch_norm_grad_sums_kernel<<<sums.grid(), sums.block(), 0, stream>>>(
+      arriving, x, a.saved_mean, pixels<T>(a.dadd, c), a.rows, c, column_blocks, partial);
   batch_norm_grad_finish_kernel<<<second_stage_grid(c), second_stage_block(), 0, stream>>>(
-      partial, sums.row_blocks, c, static_cast<double>(a.rows), a.gamma, a.saved_inv_std, a.dgamma, a.dbeta, coefficients);
+      partial, sums.row_blocks, c, static_cast<double>(a.rows), a.gamma, a.saved_inv_std, a.dgamma, a.dbeta,
+      coefficients);
   if (a.dadd.data != nullptr) {  // holds what arrived, summed and gated
     const auto dadd = pixels<T>(In{a.dadd.data, a.dadd.ld}, c);
-    batch_norm_grad_apply_kernel<<<cut.grid(), cut.block(), 0, stream>>>(Arriving<A, false, Gate::none>{dadd, {}, {}, nullptr, c}, x, a.saved_mean,
-                                                                         coefficients, pixels<T>(a.dx, c), a.rows, c, column_blocks);
+    batch_norm_grad_apply_kernel<<<cut.grid(), cut.block(), 0, stream>>>(
+        Arriving<A, false, Gate::none>{dadd, {}, {}, nullptr, c}, x, a.saved_mean, coefficients,
+        pixels<T>(a.dx, c), a.rows, c, column_blocks);
   } else {
-    batch_norm_grad_apply_kernel<<<cut.grid(), cut.block(), 0, stream>>>(arriving, x, a.saved_mean, coefficients,
-                                                                         pixels<T>(a.dx, c), a.rows, c, column_blocks);
+    batch_norm_grad_apply_kernel<<<cut.grid(), cut.block(), 0, stream>>>(
+        arriving, x, a.saved_mean, coefficients, pixels<T>(a.dx, c), a.rows, c, column_blocks);
   }
   return cudaGetLastError();
 }
@@ -320,13 +331,21 @@ __global__ void __launch_bounds__(kThreads) fold_batch_norm_kernel(Fold f, W* w_
 }
 
 Moments moments_of(const BatchNormStatisticsArgs& a) {
-  return {a.saved_mean,       a.saved_inv_std,    a.running_mean,
-          a.running_var,      a.new_running_mean, a.new_running_var,
-          static_cast<double>(a.rows), a.eps,     a.momentum};
+  return {a.saved_mean,
+          a.saved_inv_std,
+          a.running_mean,
+          a.running_var,
+          a.new_running_mean,
+          a.new_running_var,
+          static_cast<double>(a.rows),
+          a.eps,
+          a.momentum};
 }
 
 /// A mask's layout hangs on c alone, so memory has to follow.
-bool mask_fits(const Survey& s, Type type, int64_t c) { return s.wide || c % (kAccessBytes / size_of(type)) != 0; }
+bool mask_fits(const Survey& s, Type type, int64_t c) {
+  return s.wide || c % (kAccessBytes / size_of(type)) != 0;
+}
 
 }  // namespace
 
@@ -346,8 +365,8 @@ cudaError_t batch_norm_statistics(const BatchNormStatisticsArgs& a, cudaStream_t
     using T = typename A::Element;
     const Columns cut = Columns(a.rows, a.c, A::width, kRows).for_sums(a.rows);
     auto* partial = static_cast<float*>(a.scratch);
-    batch_norm_sums_kernel<A><<<cut.grid(), cut.block(), 0, stream>>>(pixels<T>(a.x, a.c), a.rows, a.c,
-                                                                      static_cast<uint32_t>(cut.column_blocks), partial);
+    batch_norm_sums_kernel<A><<<cut.grid(), cut.block(), 0, stream>>>(
+        pixels<T>(a.x, a.c), a.rows, a.c, static_cast<uint32_t>(cut.column_blocks), partial);
     batch_norm_moments_kernel<T><<<second_stage_grid(a.c), second_stage_block(), 0, stream>>>(
         partial, cut.row_blocks, a.c, pixels<T>(a.x, a.c), moments_of(a));
     return cudaGetLastError();
@@ -375,8 +394,8 @@ cudaError_t batch_norm_apply(const BatchNormApplyArgs& a, cudaStream_t stream) {
     const bool adds = a.add.data != nullptr;
     const Columns cut(a.rows, a.c, A::width, adds ? kGradRows : kRows);
     const auto kernel = adds ? batch_norm_apply_kernel<A, true> : batch_norm_apply_kernel<A, false>;
-    kernel<<<cut.grid(), cut.block(), 0, stream>>>(pixels<T>(a.x, a.c), parameters, pixels<T>(a.add, a.c), a.relu, a.mask,
-                                                   pixels<T>(a.y, a.c), a.rows, a.c,
+    kernel<<<cut.grid(), cut.block(), 0, stream>>>(pixels<T>(a.x, a.c), parameters, pixels<T>(a.add, a.c),
+                                                   a.relu, a.mask, pixels<T>(a.y, a.c), a.rows, a.c,
                                                    static_cast<uint32_t>(cut.column_blocks));
     return cudaGetLastError();
   });
@@ -405,8 +424,8 @@ cudaError_t fold_batch_norm(const FoldBatchNormArgs& a, cudaStream_t stream) {
     return with_type(a.bias_type, [&](auto b) {
       using W = decltype(w);
       using B = decltype(b);
-      fold_batch_norm_kernel<<<static_cast<unsigned>(a.k), kThreads, 0, stream>>>(f, static_cast<W*>(a.w_out),
-                                                                                  static_cast<B*>(a.bias_out));
+      fold_batch_norm_kernel<<<static_cast<unsigned>(a.k), kThreads, 0, stream>>>(
+          f, static_cast<W*>(a.w_out), static_cast<B*>(a.bias_out));
       return cudaGetLastError();
     });
   });

@@ -22,15 +22,24 @@ Moments moments(const Tensor& x, int64_t c) {
 /// x, its parameters, and what the statistics kernel made of it.
 struct Batch {
   Batch(Type t, const Layout& l, double centre)
-      : x(Tensor::random(t, l, 1, centre - 2, centre + 2)), gamma(floats(l.c, 2, 0.5, 1.5)), beta(floats(l.c, 3)),
-        running_mean(floats(l.c, 4)), running_var(floats(l.c, 5, 0.5, 2)), mean(blank_floats(l.c)), inv_std(blank_floats(l.c)),
-        new_mean(blank_floats(l.c)), new_var(blank_floats(l.c)), type(t), l(l) {}
+      : x(Tensor::random(t, l, 1, centre - 2, centre + 2)),
+        gamma(floats(l.c, 2, 0.5, 1.5)),
+        beta(floats(l.c, 3)),
+        running_mean(floats(l.c, 4)),
+        running_var(floats(l.c, 5, 0.5, 2)),
+        mean(blank_floats(l.c)),
+        inv_std(blank_floats(l.c)),
+        new_mean(blank_floats(l.c)),
+        new_var(blank_floats(l.c)),
+        type(t),
+        l(l) {}
 
   void run() {
     const Memory scratch(batch_norm_statistics_scratch_bytes(l.rows, l.c));
-    finish(batch_norm_statistics({x.in(), type, l.rows, l.c, mean.as<float>(), inv_std.as<float>(), running_mean.as<float>(),
-                                  running_var.as<float>(), new_mean.as<float>(), new_var.as<float>(), kEps, kMomentum, scratch.get()},
-                                 nullptr));
+    finish(batch_norm_statistics(
+        {x.in(), type, l.rows, l.c, mean.as<float>(), inv_std.as<float>(), running_mean.as<float>(),
+         running_var.as<float>(), new_mean.as<float>(), new_var.as<float>(), kEps, kMomentum, scratch.get()},
+        nullptr));
   }
   Tensor x, gamma, beta, running_mean, running_var, mean, inv_std, new_mean, new_var;
   Type type;
@@ -51,7 +60,8 @@ TEST_CASE("moments and running statistics of a batch, also far from zero") {
       const auto inv_std = [&](int64_t, int64_t c) { return 1 / std::sqrt(moments(b.x, c).var + kEps); };
       compare(b.mean, 2e-6, 1, [&](int64_t, int64_t c) { return moments(b.x, c).mean; });
       compare(b.inv_std, 1e-4, 1e-6, inv_std);
-      compare(b.new_mean, 2e-6, 1, [&](int64_t, int64_t c) { return 0.9 * b.running_mean(0, c) + 0.1 * moments(b.x, c).mean; });
+      compare(b.new_mean, 2e-6, 1,
+              [&](int64_t, int64_t c) { return 0.9 * b.running_mean(0, c) + 0.1 * moments(b.x, c).mean; });
       compare(b.new_var, 1e-4, 1e-6, [&](int64_t, int64_t c) {
         const double n = static_cast<double>(l.rows), var = moments(b.x, c).var;
         return 0.9 * b.running_var(0, c) + 0.1 * (n > 1 ? var * n / (n - 1) : var);
@@ -93,8 +103,10 @@ TEST_CASE("application, with an addend and relu or not, from either kind of vari
       a.gamma = b.gamma.as<float>();
       a.beta = b.beta.as<float>();
       a.mean = infers ? b.running_mean.as<float>() : b.mean.as<float>();
-      if (infers) a.var = b.running_var.as<float>();
-      else a.inv_std = b.inv_std.as<float>();
+      if (infers)
+        a.var = b.running_var.as<float>();
+      else
+        a.inv_std = b.inv_std.as<float>();
       if (adds) a.add = more.in();
       a.relu = relu;
       a.y = y.out();
@@ -119,7 +131,8 @@ TEST_CASE("the gradient, through every gate, with one or two gradients and with 
     b.mean.download();
     b.inv_std.download();
     const auto dy = Tensor::random(t, l, 11), dy2 = Tensor::random(t, l, 12), more = Tensor::random(t, l, 13);
-    const bool can_mask = l.c % (16 / size_of(t)) != 0 || (l.gap % (16 / size_of(t)) == 0 && l.start % (16 / size_of(t)) == 0);
+    const bool can_mask =
+        l.c % (16 / size_of(t)) != 0 || (l.gap % (16 / size_of(t)) == 0 && l.start % (16 / size_of(t)) == 0);
     Tensor y(t, l);
     const Memory mask(can_mask ? batch_norm_mask_bytes(l.rows, l.c, t) : 0);
     BatchNormApplyArgs f;
@@ -148,8 +161,10 @@ TEST_CASE("the gradient, through every gate, with one or two gradients and with 
       a.dy = dy.in();
       if (two) a.dy2 = dy2.in();
       a.x = b.x.in();
-      if (by_mask) a.mask = f.mask;
-      else if (gated) a.y = y.in();
+      if (by_mask)
+        a.mask = f.mask;
+      else if (gated)
+        a.y = y.in();
       a.gamma = f.gamma;
       a.saved_mean = f.mean;
       a.saved_inv_std = f.inv_std;
@@ -195,16 +210,20 @@ TEST_CASE("the gradient, through every gate, with one or two gradients and with 
 
 TEST_CASE("folding gives the same as the normalisation behind it") {
   const int64_t k = 9, per = 75;
-  const auto w = floats(k * per, 1), bias = floats(k, 2), gamma = floats(k, 3), beta = floats(k, 4), mean = floats(k, 5), var = floats(k, 6, 0.1, 2);
+  const auto w = floats(k * per, 1), bias = floats(k, 2), gamma = floats(k, 3), beta = floats(k, 4),
+             mean = floats(k, 5), var = floats(k, 6, 0.1, 2);
   for (Type t : float_types())
     for (bool biased : {false, true}) {
       Tensor w_out(t, {k, per}), bias_out(t, {1, k});
-      finish(fold_batch_norm({w.as<float>(), biased ? bias.as<float>() : nullptr, gamma.as<float>(), beta.as<float>(), mean.as<float>(),
-                              var.as<float>(), kEps, w_out.as<void>(), t, bias_out.as<void>(), t, k, per},
-                             nullptr));
+      finish(fold_batch_norm(
+          {w.as<float>(), biased ? bias.as<float>() : nullptr, gamma.as<float>(), beta.as<float>(),
+           mean.as<float>(), var.as<float>(), kEps, w_out.as<void>(), t, bias_out.as<void>(), t, k, per},
+          nullptr));
       const auto s = [&](int64_t i) { return gamma(0, i) / std::sqrt(var(0, i) + kEps); };
       compare(w_out, tolerance(t), 1e-3, [&](int64_t i, int64_t j) { return w(0, i * per + j) * s(i); });
-      compare(bias_out, tolerance(t), 1, [&](int64_t, int64_t i) { return ((biased ? bias(0, i) : 0) - mean(0, i)) * s(i) + beta(0, i); });
+      compare(bias_out, tolerance(t), 1, [&](int64_t, int64_t i) {
+        return ((biased ? bias(0, i) : 0) - mean(0, i)) * s(i) + beta(0, i);
+      });
     }
 }
 

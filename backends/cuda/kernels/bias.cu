@@ -10,8 +10,9 @@ constexpr int kAddRows = 2;  // where two tensors are read
 
 template <class A, bool kAdd>
 __global__ void __launch_bounds__(kThreads, kBlocksPerSm)
-    bias_add_kernel(Pixels<const typename A::Element> x, const float* bias, Pixels<const typename A::Element> add,
-                    bool relu, Pixels<typename A::Element> y, int64_t rows, int64_t c, uint32_t column_blocks) {
+    bias_add_kernel(Pixels<const typename A::Element> x, const float* bias,
+                    Pixels<const typename A::Element> add, bool relu, Pixels<typename A::Element> y,
+                    int64_t rows, int64_t c, uint32_t column_blocks) {
   using T = typename A::Element;
   constexpr int V = A::width;
   constexpr int kR = kAdd ? kAddRows : kRows;
@@ -21,7 +22,8 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerSm)
 #pragma unroll
   for (int k = 0; k < V; ++k) b[k] = bias[at.channel + k];
   const int64_t step = static_cast<int64_t>(at.row_blocks) * blockDim.y * kR;
-  for (int64_t first = static_cast<int64_t>(at.row_block) * blockDim.y * kR + threadIdx.y; first < rows; first += step) {
+  for (int64_t first = static_cast<int64_t>(at.row_block) * blockDim.y * kR + threadIdx.y; first < rows;
+       first += step) {
     typename A::Packed in[kR], more[kR];
 #pragma unroll
     for (int u = 0; u < kR; ++u)
@@ -46,14 +48,15 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerSm)
 template <class A>
 __global__ void __launch_bounds__(kThreads, kBlocksPerSm)
     bias_grad_kernel(Pixels<const typename A::Element> dy, Pixels<const typename A::Element> y,
-                     Pixels<typename A::Element> dx, int64_t rows, int64_t c, uint32_t column_blocks, float* partial) {
+                     Pixels<typename A::Element> dx, int64_t rows, int64_t c, uint32_t column_blocks,
+                     float* partial) {
   using T = typename A::Element;
   constexpr int V = A::width;
   const Place at(c, V, column_blocks);
   float sum[1][V] = {};
   const int64_t step = static_cast<int64_t>(at.row_blocks) * blockDim.y * kRows;
-  for (int64_t first = static_cast<int64_t>(at.row_block) * blockDim.y * kRows + threadIdx.y; at.inside && first < rows;
-       first += step) {
+  for (int64_t first = static_cast<int64_t>(at.row_block) * blockDim.y * kRows + threadIdx.y;
+       at.inside && first < rows; first += step) {
     typename A::Packed d[kRows], gate[kRows];
 #pragma unroll
     for (int u = 0; u < kRows; ++u)
@@ -117,7 +120,8 @@ cudaError_t bias_grad(const BiasGradArgs& a, cudaStream_t stream) {
     bias_grad_kernel<A><<<cut.grid(), cut.block(), 0, stream>>>(
         pixels<T>(a.dy, a.c), pixels<T>(a.y, a.c), pixels<T>(a.dx, a.c), a.rows, a.c,
         static_cast<uint32_t>(cut.column_blocks), partial);
-    bias_sums_kernel<<<second_stage_grid(a.c), second_stage_block(), 0, stream>>>(partial, cut.row_blocks, a.c, a.dbias);
+    bias_sums_kernel<<<second_stage_grid(a.c), second_stage_block(), 0, stream>>>(partial, cut.row_blocks,
+                                                                                  a.c, a.dbias);
     return cudaGetLastError();
   });
 }

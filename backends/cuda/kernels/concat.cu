@@ -42,8 +42,9 @@ int64_t word_bytes(const ConcatArgs& a) {
   const int64_t size = size_of(a.type);
   int64_t bytes = kAccessBytes, start = 0;
   for (int i = 0; i < a.n; ++i) {
-    const int64_t parts[] = {reinterpret_cast<intptr_t>(a.x[i].data), ld_of(a.x[i].ld, a.c[i]) * size, a.c[i] * size,
-                             reinterpret_cast<intptr_t>(a.y.data) + start * size, a.y.ld * size};
+    const int64_t parts[] = {reinterpret_cast<intptr_t>(a.x[i].data), ld_of(a.x[i].ld, a.c[i]) * size,
+                             a.c[i] * size, reinterpret_cast<intptr_t>(a.y.data) + start * size,
+                             a.y.ld * size};
     for (int64_t part : parts)
       while (part % bytes != 0) bytes /= 2;
     start += a.c[i];
@@ -59,9 +60,9 @@ cudaError_t launch(const ConcatArgs& a, cudaStream_t stream) {
   for (int i = 0; i < a.n; ++i) {
     const int64_t columns = a.c[i] * size / static_cast<int64_t>(sizeof(Word)), count = a.rows * columns;
     if (count > kIndexLimit) return cudaErrorInvalidValue;
-    copies.one[i] = {static_cast<const char*>(a.x[i].data), static_cast<char*>(a.y.data) + start * size,
-                     ld_of(a.x[i].ld, a.c[i]) * size, a.y.ld * size, Divisor(std::max<int64_t>(1, columns)),
-                     static_cast<uint32_t>(count)};
+    copies.one[i] = {static_cast<const char*>(a.x[i].data),  static_cast<char*>(a.y.data) + start * size,
+                     ld_of(a.x[i].ld, a.c[i]) * size,        a.y.ld * size,
+                     Divisor(std::max<int64_t>(1, columns)), static_cast<uint32_t>(count)};
     most = std::max(most, count);
     start += a.c[i];
   }

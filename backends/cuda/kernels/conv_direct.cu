@@ -10,13 +10,29 @@ constexpr int kWgradRows = 8;  // strands of pixels in a wgrad block of 32 chann
 
 struct Convolution {
   explicit Convolution(const ConvShape& a)
-      : n(a.n), h(a.h), w(a.w), c(a.c), k(a.k), p(a.p), q(a.q), r(a.kernel[0]), s(a.kernel[1]), c_group(a.c / a.groups),
-        k_group(a.k / a.groups), stride_h(a.stride[0]), stride_w(a.stride[1]), dilation_h(a.dilation[0]),
-        dilation_w(a.dilation[1]), top(a.pad_lo[0]), left(a.pad_lo[1]) {}
+      : n(a.n),
+        h(a.h),
+        w(a.w),
+        c(a.c),
+        k(a.k),
+        p(a.p),
+        q(a.q),
+        r(a.kernel[0]),
+        s(a.kernel[1]),
+        c_group(a.c / a.groups),
+        k_group(a.k / a.groups),
+        stride_h(a.stride[0]),
+        stride_w(a.stride[1]),
+        dilation_h(a.dilation[0]),
+        dilation_w(a.dilation[1]),
+        top(a.pad_lo[0]),
+        left(a.pad_lo[1]) {}
   int64_t n, h, w, c, k, p, q, r, s, c_group, k_group, stride_h, stride_w, dilation_h, dilation_w, top, left;
 
   /// Index of w[k][r][s][0].
-  __device__ int64_t weight(int64_t ki, int64_t ri, int64_t si) const { return ((ki * r + ri) * s + si) * c_group; }
+  __device__ int64_t weight(int64_t ki, int64_t ri, int64_t si) const {
+    return ((ki * r + ri) * s + si) * c_group;
+  }
 };
 
 /// y[n,p,q,k] = sum over r, s, c of x[n,h,w,c] w[k,r,s,c]
@@ -48,7 +64,8 @@ __global__ void __launch_bounds__(kThreads)
     conv_direct_dgrad_kernel(Pixels<const T> dy, const T* w, Pixels<T> dx, Convolution d) {
   const int64_t i = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x;
   if (i >= d.n * d.h * d.w * d.c) return;
-  const int64_t channel = i % d.c, pixel = i / d.c, col = pixel % d.w, h = pixel / d.w % d.h, n = pixel / d.w / d.h;
+  const int64_t channel = i % d.c, pixel = i / d.c, col = pixel % d.w, h = pixel / d.w % d.h,
+                n = pixel / d.w / d.h;
   const int64_t c = channel % d.c_group, first = channel / d.c_group * d.k_group;
   float sum = 0;
   for (int64_t r = 0; r < d.r; ++r) {
@@ -58,7 +75,8 @@ __global__ void __launch_bounds__(kThreads)
       const int64_t before = col + d.left - s * d.dilation_w, q = before / d.stride_w;
       if (before < 0 || before % d.stride_w != 0 || q >= d.q) continue;
       const T* from = dy.at((n * d.p + p) * d.q + q, first);
-      for (int64_t k = 0; k < d.k_group; ++k) sum += to_float(from[k]) * to_float(w[d.weight(first + k, r, s) + c]);
+      for (int64_t k = 0; k < d.k_group; ++k)
+        sum += to_float(from[k]) * to_float(w[d.weight(first + k, r, s) + c]);
     }
   }
   *dx.at(pixel, channel) = from_float<T>(sum);
@@ -68,7 +86,8 @@ __global__ void __launch_bounds__(kThreads)
 /// share the pixels.
 template <class T, class D>
 __global__ void __launch_bounds__(32 * kWgradRows)
-    conv_direct_wgrad_kernel(Pixels<const T> dy, Pixels<const T> x, D* dw, Convolution d, int64_t channel_blocks) {
+    conv_direct_wgrad_kernel(Pixels<const T> dy, Pixels<const T> x, D* dw, Convolution d,
+                             int64_t channel_blocks) {
   __shared__ float shared[kWgradRows][32];
   const int64_t tap = blockIdx.x / channel_blocks, c = blockIdx.x % channel_blocks * 32 + threadIdx.x;
   const int64_t s = tap % d.s, r = tap / d.s % d.r, k = tap / d.s / d.r;
@@ -76,7 +95,8 @@ __global__ void __launch_bounds__(32 * kWgradRows)
   float sum = 0;
   for (int64_t pixel = threadIdx.y; c < d.c_group && pixel < d.n * d.p * d.q; pixel += kWgradRows) {
     const int64_t q = pixel % d.q, p = pixel / d.q % d.p, n = pixel / d.q / d.p;
-    const int64_t h = p * d.stride_h + r * d.dilation_h - d.top, col = q * d.stride_w + s * d.dilation_w - d.left;
+    const int64_t h = p * d.stride_h + r * d.dilation_h - d.top,
+                  col = q * d.stride_w + s * d.dilation_w - d.left;
     if (h < 0 || h >= d.h || col < 0 || col >= d.w) continue;
     sum += to_float(*dy.at(pixel, k)) * to_float(*x.at((n * d.h + h) * d.w + col, channel));
   }
@@ -111,7 +131,8 @@ cudaError_t over_elements(Type type, int64_t threads, F launch) {
 
 cudaError_t conv_direct(const ConvDirectArgs& a, cudaStream_t stream) {
   const ConvShape& s = a.shape;
-  if (!valid(s) || !Survey(a.type, s.c, {a.x}).fits || !Survey(a.type, s.k, {a.y}).fits) return cudaErrorInvalidValue;
+  if (!valid(s) || !Survey(a.type, s.c, {a.x}).fits || !Survey(a.type, s.k, {a.y}).fits)
+    return cudaErrorInvalidValue;
   return over_elements(a.type, s.n * s.p * s.q * s.k, [&](auto t, unsigned blocks) {
     using T = decltype(t);
     conv_direct_kernel<T><<<blocks, kThreads, 0, stream>>>(pixels<T>(a.x, s.c), static_cast<const T*>(a.w),
@@ -121,11 +142,12 @@ cudaError_t conv_direct(const ConvDirectArgs& a, cudaStream_t stream) {
 
 cudaError_t conv_direct_dgrad(const ConvDirectDgradArgs& a, cudaStream_t stream) {
   const ConvShape& s = a.shape;
-  if (!valid(s) || !Survey(a.type, s.k, {a.dy}).fits || !Survey(a.type, s.c, {a.dx}).fits) return cudaErrorInvalidValue;
+  if (!valid(s) || !Survey(a.type, s.k, {a.dy}).fits || !Survey(a.type, s.c, {a.dx}).fits)
+    return cudaErrorInvalidValue;
   return over_elements(a.type, s.n * s.h * s.w * s.c, [&](auto t, unsigned blocks) {
     using T = decltype(t);
-    conv_direct_dgrad_kernel<T><<<blocks, kThreads, 0, stream>>>(pixels<T>(a.dy, s.k), static_cast<const T*>(a.w),
-                                                                 pixels<T>(a.dx, s.c), Convolution(s));
+    conv_direct_dgrad_kernel<T><<<blocks, kThreads, 0, stream>>>(
+        pixels<T>(a.dy, s.k), static_cast<const T*>(a.w), pixels<T>(a.dx, s.c), Convolution(s));
   });
 }
 
@@ -134,7 +156,8 @@ cudaError_t conv_direct_wgrad(const ConvDirectWgradArgs& a, cudaStream_t stream)
   if (!valid(s) || !Survey(a.type, s.k, {a.dy}).fits || !Survey(a.type, s.c, {a.x}).fits ||
       (a.dw_type != a.type && a.dw_type != Type::f32))
     return cudaErrorInvalidValue;
-  const int64_t channel_blocks = ceil_div(s.c / s.groups, 32), blocks = s.k * s.kernel[0] * s.kernel[1] * channel_blocks;
+  const int64_t channel_blocks = ceil_div(s.c / s.groups, 32),
+                blocks = s.k * s.kernel[0] * s.kernel[1] * channel_blocks;
   if (blocks > kIndexLimit) return cudaErrorInvalidValue;
   if (blocks == 0) return cudaSuccess;
   return with_type(a.type, [&](auto t) {

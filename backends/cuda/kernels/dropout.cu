@@ -28,14 +28,17 @@ struct Draw {
   float scale;
 
   __device__ uint4 words(int64_t sample, int64_t element) const {
-    const uint4 counter = make_uint4(static_cast<uint32_t>(element / 4), static_cast<uint32_t>(rng[2] + sample),
-                                     static_cast<uint32_t>(rng[1]), stream);
+    const uint4 counter =
+        make_uint4(static_cast<uint32_t>(element / 4), static_cast<uint32_t>(rng[2] + sample),
+                   static_cast<uint32_t>(rng[1]), stream);
     return philox4x32(counter, static_cast<uint64_t>(rng[0]));
   }
   __device__ float apply(float x, uint32_t word) const { return word >= threshold ? x * scale : 0.0f; }
 };
 
-__device__ uint32_t word_of(const uint4& w, int64_t i) { return i == 0 ? w.x : i == 1 ? w.y : i == 2 ? w.z : w.w; }
+__device__ uint32_t word_of(const uint4& w, int64_t i) {
+  return i == 0 ? w.x : i == 1 ? w.y : i == 2 ? w.z : w.w;
+}
 
 /// One pixel a sample: four channels share a draw. kWide: and are one access.
 template <class T, bool kWide>
@@ -54,7 +57,8 @@ __global__ void __launch_bounds__(kThreads)
 #pragma unroll
     for (int k = 0; k < 4; ++k)
       if (first + k < c)
-        *y.at(sample, first + k) = from_float<T>(draw.apply(to_float(*x.at(sample, first + k)), word_of(words, k)));
+        *y.at(sample, first + k) =
+            from_float<T>(draw.apply(to_float(*x.at(sample, first + k)), word_of(words, k)));
   }
 }
 
@@ -75,7 +79,8 @@ cudaError_t dropout(const DropoutArgs& a, cudaStream_t stream) {
   const Survey s(a.type, a.c, {a.x, a.y});
   if (!s.fits || a.n < 0 || a.area < 0 || !(a.p >= 0 && a.p <= 1)) return cudaErrorInvalidValue;
   if (a.n * a.area * a.c == 0) return cudaSuccess;
-  const Draw draw{a.rng, a.stream, static_cast<uint64_t>(std::ceil(a.p * 0x1p32)), static_cast<float>(1 / (1 - a.p))};
+  const Draw draw{a.rng, a.stream, static_cast<uint64_t>(std::ceil(a.p * 0x1p32)),
+                  static_cast<float>(1 / (1 - a.p))};
   return with_type(a.type, [&](auto t) {
     using T = decltype(t);
     const auto x = pixels<T>(a.x, a.c);
@@ -84,7 +89,8 @@ cudaError_t dropout(const DropoutArgs& a, cudaStream_t stream) {
     const int64_t blocks = ceil_div(threads, kThreads);
     if (blocks > kIndexLimit) return cudaErrorInvalidValue;
     const auto grid = static_cast<unsigned>(blocks);
-    const bool four = a.c % 4 == 0 && x.ld % 4 == 0 && y.ld % 4 == 0 && is_aligned(x.p, 4 * sizeof(T)) && is_aligned(y.p, 4 * sizeof(T));
+    const bool four = a.c % 4 == 0 && x.ld % 4 == 0 && y.ld % 4 == 0 && is_aligned(x.p, 4 * sizeof(T)) &&
+                      is_aligned(y.p, 4 * sizeof(T));
     if (a.area != 1)
       dropout_plane_kernel<<<grid, kThreads, 0, stream>>>(x, y, draw, a.n, a.area, a.c);
     else if (four)

@@ -73,7 +73,8 @@ Survey survey(Type type, int64_t c, const In (&in)[N], const Out& y) {
 }
 
 template <int N, class F>
-cudaError_t map(Type type, int64_t rows, int64_t c, const In (&in)[N], const Out& y, F f, cudaStream_t stream) {
+cudaError_t map(Type type, int64_t rows, int64_t c, const In (&in)[N], const Out& y, F f,
+                cudaStream_t stream) {
   const Survey s = survey(type, c, in, y);
   if (!s.fits || rows < 0) return cudaErrorInvalidValue;
   if (rows == 0 || c == 0) return cudaSuccess;
@@ -149,8 +150,10 @@ cudaError_t relu(const ReluArgs& a, cudaStream_t stream) {
 cudaError_t relu_grad(const ReluGradArgs& a, cudaStream_t stream) {
   if (a.dy2.data != nullptr && a.after.data != nullptr)
     return map<4>(a.type, a.rows, a.c, {a.dy, a.y, a.dy2, a.after}, a.dx, ReluGradOfSumAdd{}, stream);
-  if (a.dy2.data != nullptr) return map<3>(a.type, a.rows, a.c, {a.dy, a.y, a.dy2}, a.dx, ReluGradOfSum{}, stream);
-  if (a.after.data != nullptr) return map<3>(a.type, a.rows, a.c, {a.dy, a.y, a.after}, a.dx, ReluGradAdd{}, stream);
+  if (a.dy2.data != nullptr)
+    return map<3>(a.type, a.rows, a.c, {a.dy, a.y, a.dy2}, a.dx, ReluGradOfSum{}, stream);
+  if (a.after.data != nullptr)
+    return map<3>(a.type, a.rows, a.c, {a.dy, a.y, a.after}, a.dx, ReluGradAdd{}, stream);
   return map<2>(a.type, a.rows, a.c, {a.dy, a.y}, a.dx, ReluGrad{}, stream);
 }
 

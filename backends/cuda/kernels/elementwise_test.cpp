@@ -34,7 +34,8 @@ TEST_CASE("relu works in place") {
 
 TEST_CASE("relu's gradient, with a second gradient before and another behind") {
   each_case([](Type t, const Layout& l) {
-    const auto dy = Tensor::random(t, l, 1), dy2 = Tensor::random(t, l, 2), y = Tensor::random(t, l, 3), after = Tensor::random(t, l, 4);
+    const auto dy = Tensor::random(t, l, 1), dy2 = Tensor::random(t, l, 2), y = Tensor::random(t, l, 3),
+               after = Tensor::random(t, l, 4);
     for (int form = 0; form < 4; ++form) {
       INFO("form " << form);
       ReluGradArgs a{dy.in(), {}, y.in(), {}, {}, t, l.rows, l.c};
@@ -134,7 +135,8 @@ TEST_CASE("bias_grad sums over rows, through a relu or not") {
 
 TEST_CASE("concat puts channels side by side, and slices take them out") {
   for (Type t : {Type::f32, Type::bf16, Type::f16, Type::u8, Type::i64})
-    for (const std::vector<int64_t>& c : {std::vector<int64_t>{64, 32, 8}, {3, 5}, {8, 1, 8}, {16}, {1, 2, 4, 8, 16, 32, 64, 128}}) {
+    for (const std::vector<int64_t>& c :
+         {std::vector<int64_t>{64, 32, 8}, {3, 5}, {8, 1, 8}, {16}, {1, 2, 4, 8, 16, 32, 64, 128}}) {
       const int64_t rows = 41;
       int64_t all = 0;
       std::vector<Tensor> x;

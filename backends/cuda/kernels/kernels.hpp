@@ -29,8 +29,10 @@ enum class Type : int32_t { f32, bf16, f16, u8, i32, i64 };
 
 constexpr int64_t size_of(Type t) {
   switch (t) {
-    case Type::f32: case Type::i32: return 4;
-    case Type::bf16: case Type::f16: return 2;
+    case Type::f32:
+    case Type::i32: return 4;
+    case Type::bf16:
+    case Type::f16: return 2;
     case Type::u8: return 1;
     case Type::i64: return 8;
   }
@@ -186,8 +188,8 @@ cudaError_t bias_add(const BiasAddArgs&, cudaStream_t);
 /// dx in place on dy allowed.
 struct BiasGradArgs {
   In dy;
-  In y;   // optional
-  Out dx;  // optional
+  In y;                    // optional
+  Out dx;                  // optional
   float* dbias = nullptr;  // f[c]
   Type type = Type::f32;
   int64_t rows = 0, c = 0;
@@ -342,8 +344,8 @@ cudaError_t global_avg_pool_grad(const GlobalAvgPoolArgs&, cudaStream_t);
 /// size at most 63.
 struct LrnArgs {
   In x;
-  In dy;   // lrn_grad
-  Out y;   // lrn; dx of lrn_grad
+  In dy;  // lrn_grad
+  Out y;  // lrn; dx of lrn_grad
   Type type = Type::f32;
   int64_t rows = 0, c = 0;
   int size = 5;
@@ -375,9 +377,9 @@ cudaError_t dropout(const DropoutArgs&, cudaStream_t);
 struct SoftmaxXentArgs {
   In logits;  // (n, k)
   Type type = Type::f32;
-  const int32_t* labels = nullptr;  // n
-  float* loss = nullptr;            // one
-  float* probs = nullptr;           // f(n, k) packed
+  const int32_t* labels = nullptr;           // n
+  float* loss = nullptr;                     // one
+  float* probs = nullptr;                    // f(n, k) packed
   int32_t *top1 = nullptr, *top5 = nullptr;  // one each; optional
   int64_t n = 0, k = 0;
   double label_smoothing = 0;

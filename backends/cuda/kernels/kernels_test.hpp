@@ -20,7 +20,8 @@
 namespace convoy::cuda::test {
 
 inline void check(cudaError_t e) {
-  if (e != cudaSuccess) throw std::runtime_error(std::string(cudaGetErrorName(e)) + ": " + cudaGetErrorString(e));
+  if (e != cudaSuccess)
+    throw std::runtime_error(std::string(cudaGetErrorName(e)) + ": " + cudaGetErrorString(e));
 }
 /// Waits for a launch and for what it did.
 inline void finish(cudaError_t e) {
@@ -32,10 +33,14 @@ inline const std::vector<Type>& float_types() {
   static const std::vector<Type> all{Type::f32, Type::bf16, Type::f16};
   return all;
 }
-inline std::string name_of(Type t) { return t == Type::f32 ? "f32" : t == Type::bf16 ? "bf16" : t == Type::f16 ? "f16" : "integer"; }
+inline std::string name_of(Type t) {
+  return t == Type::f32 ? "f32" : t == Type::bf16 ? "bf16" : t == Type::f16 ? "f16" : "integer";
+}
 
 /// Rounding of a result: half a unit in the last place, and for f32 room for sums in another order.
-inline double tolerance(Type t) { return t == Type::bf16 ? 0x1p-8 * 1.01 : t == Type::f16 ? 0x1p-11 * 1.01 : 4e-6; }
+inline double tolerance(Type t) {
+  return t == Type::bf16 ? 0x1p-8 * 1.01 : t == Type::f16 ? 0x1p-11 * 1.01 : 4e-6;
+}
 
 inline double load_element(Type t, const void* p, int64_t i) {
   switch (t) {
@@ -82,16 +87,20 @@ struct Layout {
 };
 /// What every kernel is tried with: vectors and single elements, one row, rows in a wider tensor, a start off 16 bytes.
 inline const std::vector<Layout>& layouts() {
-  static const std::vector<Layout> all{{37, 64},       {300, 24, 8, 8}, {33, 13},    {33, 13, 3, 1}, {7, 2048},
-                                       {1, 1},         {1, 8},          {70, 16, 5}, {50, 8, 0, 1},  {2100, 40},
-                                       {5, 264, 8, 16}};
+  static const std::vector<Layout> all{{37, 64},      {300, 24, 8, 8}, {33, 13},       {33, 13, 3, 1},
+                                       {7, 2048},     {1, 1},          {1, 8},         {70, 16, 5},
+                                       {50, 8, 0, 1}, {2100, 40},      {5, 264, 8, 16}};
   return all;
 }
 
 /// A tensor here (`host`, as stored: rounded to its type) and on the device.
 class Tensor {
  public:
-  Tensor(Type type, Layout l) : type_(type), l_(l), memory_(static_cast<size_t>(elements() * size_of(type))), host(static_cast<size_t>(l.rows * l.c)) {}
+  Tensor(Type type, Layout l)
+      : type_(type),
+        l_(l),
+        memory_(static_cast<size_t>(elements() * size_of(type))),
+        host(static_cast<size_t>(l.rows * l.c)) {}
 
   static Tensor random(Type type, Layout l, unsigned seed, double lo = -2, double hi = 2) {
     Tensor t(type, l);
@@ -105,7 +114,9 @@ class Tensor {
   In in() const { return {first(), l_.c + l_.gap}; }
   Out out() const { return {first(), l_.c + l_.gap}; }
   template <class T>
-  T* as() const { return static_cast<T*>(first()); }
+  T* as() const {
+    return static_cast<T*>(first());
+  }
   double operator()(int64_t row, int64_t c) const { return host[static_cast<size_t>(row * l_.c + c)]; }
   double& operator()(int64_t row, int64_t c) { return host[static_cast<size_t>(row * l_.c + c)]; }
   const Layout& layout() const { return l_; }
@@ -128,8 +139,11 @@ class Tensor {
     const int64_t size = size_of(type_), ld = l_.c + l_.gap;
     for (int64_t i = 0; i < elements(); ++i) {
       const int64_t k = i - l_.start;
-      if (k >= 0 && k % ld < l_.c) (*this)(k / ld, k % ld) = load_element(type_, raw.data(), i);
-      else for (int64_t b = 0; b < size; ++b) untouched = untouched && raw[static_cast<size_t>(i * size + b)] == 0xA5;
+      if (k >= 0 && k % ld < l_.c)
+        (*this)(k / ld, k % ld) = load_element(type_, raw.data(), i);
+      else
+        for (int64_t b = 0; b < size; ++b)
+          untouched = untouched && raw[static_cast<size_t>(i * size + b)] == 0xA5;
     }
     CHECK_MESSAGE(untouched, "wrote between the rows");
   }
@@ -148,7 +162,9 @@ class Tensor {
 };
 
 /// A vector of f32.
-inline Tensor floats(int64_t n, unsigned seed, double lo = -2, double hi = 2) { return Tensor::random(Type::f32, {1, n}, seed, lo, hi); }
+inline Tensor floats(int64_t n, unsigned seed, double lo = -2, double hi = 2) {
+  return Tensor::random(Type::f32, {1, n}, seed, lo, hi);
+}
 inline Tensor blank_floats(int64_t n) { return Tensor(Type::f32, {1, n}); }
 inline Tensor integers(Type type, const std::vector<int64_t>& values) {
   Tensor t(type, {1, static_cast<int64_t>(values.size())});
@@ -170,7 +186,8 @@ void compare(Tensor& got, double limit, double scale, F want) {
       const double error = std::abs(g - w) / (std::abs(w) + scale);
       if (!(error <= worst)) {
         worst = std::isnan(error) ? INFINITY : error;
-        where = "row " + std::to_string(r) + " channel " + std::to_string(c) + ": " + std::to_string(g) + ", not " + std::to_string(w);
+        where = "row " + std::to_string(r) + " channel " + std::to_string(c) + ": " + std::to_string(g) +
+                ", not " + std::to_string(w);
       }
     }
   CHECK_MESSAGE(worst <= limit, where << ", error " << worst << " above " << limit);
@@ -178,7 +195,8 @@ void compare(Tensor& got, double limit, double scale, F want) {
 
 inline double relu_of(double v) { return v < 0 ? 0 : v; }
 inline std::string text(Type t, const Layout& l) {
-  return name_of(t) + " " + std::to_string(l.rows) + " x " + std::to_string(l.c) + " gap " + std::to_string(l.gap) + " start " + std::to_string(l.start);
+  return name_of(t) + " " + std::to_string(l.rows) + " x " + std::to_string(l.c) + " gap " +
+         std::to_string(l.gap) + " start " + std::to_string(l.start);
 }
 
 /// Calls f(type, layout) for all of them.

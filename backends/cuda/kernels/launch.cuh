@@ -10,8 +10,9 @@
 
 namespace convoy::cuda {
 
-constexpr int kThreads = 256;          // per block, nearly everywhere
-constexpr int kBlocksPerSm = 3;        // of kThreads at once: leaves 80 registers, and their accesses fill the memory
+constexpr int kThreads = 256;  // per block, nearly everywhere
+constexpr int kBlocksPerSm =
+    3;  // of kThreads at once: leaves 80 registers, and their accesses fill the memory
 constexpr int kAccessBytes = 16;
 constexpr int64_t kIndexLimit = std::numeric_limits<int32_t>::max();  // Divisor's, and a grid's
 
@@ -19,9 +20,13 @@ inline int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 inline int64_t ld_of(int64_t ld, int64_t c) { return ld == 0 ? c : ld; }
 
 template <class T>
-Pixels<const T> pixels(const In& x, int64_t c) { return {static_cast<const T*>(x.data), static_cast<int32_t>(ld_of(x.ld, c))}; }
+Pixels<const T> pixels(const In& x, int64_t c) {
+  return {static_cast<const T*>(x.data), static_cast<int32_t>(ld_of(x.ld, c))};
+}
 template <class T>
-Pixels<T> pixels(const Out& y, int64_t c) { return {static_cast<T*>(y.data), static_cast<int32_t>(ld_of(y.ld, c))}; }
+Pixels<T> pixels(const Out& y, int64_t c) {
+  return {static_cast<T*>(y.data), static_cast<int32_t>(ld_of(y.ld, c))};
+}
 
 /// A tensor's address and distance, whichever way it goes.
 struct Memory {
@@ -109,13 +114,16 @@ struct Columns {
     row_blocks = std::min(row_blocks, row_block_limit(rows));
     return *this;
   }
-  static int64_t row_block_limit(int64_t rows) { return std::clamp<int64_t>(rows / kRowsPerSum, 1, kSumLimit); }
+  static int64_t row_block_limit(int64_t rows) {
+    return std::clamp<int64_t>(rows / kRowsPerSum, 1, kSumLimit);
+  }
 
   dim3 grid() const { return dim3(static_cast<unsigned>(row_blocks * column_blocks)); }
   dim3 block() const { return dim3(static_cast<unsigned>(tx), static_cast<unsigned>(ty)); }
 
-  static constexpr int64_t kColumns = 32;     // a warp's width: 512 bytes of a row
-  static constexpr int64_t kRowsPerSum = 64;  // partial sums (8 bytes) are 1/16 of the rows they stand for, or less
+  static constexpr int64_t kColumns = 32;  // a warp's width: 512 bytes of a row
+  static constexpr int64_t kRowsPerSum =
+      64;  // partial sums (8 bytes) are 1/16 of the rows they stand for, or less
   static constexpr int64_t kSumLimit = 1024;
   int64_t column_blocks, row_blocks, tx, ty;
 };

@@ -44,7 +44,8 @@ __global__ void __launch_bounds__(kThreads) image_normalize_kernel(const X* x, I
 int store_width(const ImageNormalizeArgs& a, int64_t ld) {
   const int64_t size = size_of(a.y_type);
   for (int width : {8, 4, 2})
-    if (width * size <= kAccessBytes && a.c_padded % width == 0 && ld % width == 0 && is_aligned(a.y.data, width * size))
+    if (width * size <= kAccessBytes && a.c_padded % width == 0 && ld % width == 0 &&
+        is_aligned(a.y.data, width * size))
       return width;
   return 1;
 }
@@ -70,8 +71,8 @@ cudaError_t normalize(const ImageNormalizeArgs& a, const Image& d, int64_t ld, c
 
 // ---- NCHW <-> NHWC ----------------------------------------------------------------------------------------------------
 
-constexpr int kTile = 32;      // channels by pixels, through shared memory
-constexpr int kTileRows = 8;   // threads (kTile, kTileRows)
+constexpr int kTile = 32;     // channels by pixels, through shared memory
+constexpr int kTileRows = 8;  // threads (kTile, kTileRows)
 
 struct Transposition {
   int64_t c, c_padded, area, ld;
@@ -123,7 +124,8 @@ template <class X, class Y>
 __global__ void __launch_bounds__(kThreads)
     rows_kernel(const X* x, int64_t x_ld, Y* y, int64_t y_ld, int64_t rows, int64_t c, int64_t written) {
   const int64_t all = rows * written;
-  for (int64_t i = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x; i < all; i += static_cast<int64_t>(gridDim.x) * kThreads) {
+  for (int64_t i = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x; i < all;
+       i += static_cast<int64_t>(gridDim.x) * kThreads) {
     const int64_t row = i / written, k = i % written;
     y[row * y_ld + k] = from_float<Y>(k < c ? to_float(x[row * x_ld + k]) : 0.0f);
   }
@@ -136,15 +138,20 @@ unsigned persistent_blocks(int64_t work) {
 template <class F>
 cudaError_t transpose(const TransposeArgs& a, F launch) {
   const int64_t c_padded = a.c_padded == 0 ? a.c : a.c_padded;
-  const Transposition d{a.c, c_padded, a.area, ld_of(a.ld, c_padded),
-                        static_cast<uint32_t>(ceil_div(c_padded, kTile)), static_cast<uint32_t>(ceil_div(a.area, kTile))};
+  const Transposition d{a.c,
+                        c_padded,
+                        a.area,
+                        ld_of(a.ld, c_padded),
+                        static_cast<uint32_t>(ceil_div(c_padded, kTile)),
+                        static_cast<uint32_t>(ceil_div(a.area, kTile))};
   if (a.n < 0 || a.area < 0 || a.c < 0 || c_padded < a.c || d.ld < c_padded) return cudaErrorInvalidValue;
   const int64_t blocks = a.n * d.channel_tiles * d.pixel_tiles;
   if (blocks > kIndexLimit) return cudaErrorInvalidValue;
   if (blocks == 0) return cudaSuccess;
   return with_type(a.x_type, [&](auto x) {
     return with_type(a.y_type, [&](auto y) {
-      launch(static_cast<const decltype(x)*>(a.x), static_cast<decltype(y)*>(a.y), d, static_cast<unsigned>(blocks));
+      launch(static_cast<const decltype(x)*>(a.x), static_cast<decltype(y)*>(a.y), d,
+             static_cast<unsigned>(blocks));
       return cudaGetLastError();
     });
   });
@@ -171,14 +178,18 @@ constexpr bool kNarrow = std::is_same_v<T, __nv_bfloat16> || std::is_same_v<T, _
 
 template <class Y, class X>
 __device__ Y converted(X x) {
-  if constexpr (kNarrow<X>) return converted<Y>(to_float(x));
-  else if constexpr (kNarrow<Y>) return from_float<Y>(static_cast<float>(x));
-  else return static_cast<Y>(x);
+  if constexpr (kNarrow<X>)
+    return converted<Y>(to_float(x));
+  else if constexpr (kNarrow<Y>)
+    return from_float<Y>(static_cast<float>(x));
+  else
+    return static_cast<Y>(x);
 }
 
 template <class X, class Y>
 __global__ void __launch_bounds__(kThreads) cast_kernel(const X* x, Y* y, int64_t count) {
-  for (int64_t i = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x; i < count; i += static_cast<int64_t>(gridDim.x) * kThreads)
+  for (int64_t i = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x; i < count;
+       i += static_cast<int64_t>(gridDim.x) * kThreads)
     y[i] = converted<Y>(x[i]);
 }
 
@@ -213,7 +224,8 @@ cudaError_t with_any_type(Type t, F f) {
 
 template <class T>
 __global__ void __launch_bounds__(kThreads) fill_kernel(T* y, int64_t count, T value) {
-  for (int64_t i = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x; i < count; i += static_cast<int64_t>(gridDim.x) * kThreads)
+  for (int64_t i = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x; i < count;
+       i += static_cast<int64_t>(gridDim.x) * kThreads)
     y[i] = value;
 }
 
@@ -225,13 +237,21 @@ cudaError_t image_normalize(const ImageNormalizeArgs& a, cudaStream_t stream) {
       pixels > kIndexLimit || (a.x_type != Type::u8 && a.x_type != Type::f32))
     return cudaErrorInvalidValue;
   if (pixels == 0) return cudaSuccess;
-  Image d{Divisor(area),    static_cast<uint32_t>(pixels), a.x_nhwc ? 1 : area, area * a.c, a.x_nhwc ? a.c : 1,
-          static_cast<int>(a.c), static_cast<int>(a.c_padded), {}, {}};
+  Image d{Divisor(area),
+          static_cast<uint32_t>(pixels),
+          a.x_nhwc ? 1 : area,
+          area * a.c,
+          a.x_nhwc ? a.c : 1,
+          static_cast<int>(a.c),
+          static_cast<int>(a.c_padded),
+          {},
+          {}};
   std::copy_n(a.mean, 4, d.mean);
   std::copy_n(a.stdev, 4, d.stdev);
   return with_type(a.y_type, [&](auto t) {
     using T = decltype(t);
-    return a.x_type == Type::u8 ? normalize<uint8_t, T>(a, d, ld, stream) : normalize<float, T>(a, d, ld, stream);
+    return a.x_type == Type::u8 ? normalize<uint8_t, T>(a, d, ld, stream)
+                                : normalize<float, T>(a, d, ld, stream);
   });
 }
 
@@ -241,7 +261,8 @@ cudaError_t nchw_to_nhwc(const TransposeArgs& a, cudaStream_t stream) {
     return image_normalize(as_image(a), stream);
   return transpose(a, [&](const auto* x, auto* y, const Transposition& d, unsigned blocks) {
     if (a.area == 1)
-      rows_kernel<<<persistent_blocks(a.n * d.c_padded), kThreads, 0, stream>>>(x, d.c, y, d.ld, a.n, d.c, d.c_padded);
+      rows_kernel<<<persistent_blocks(a.n * d.c_padded), kThreads, 0, stream>>>(x, d.c, y, d.ld, a.n, d.c,
+                                                                                d.c_padded);
     else
       nchw_to_nhwc_kernel<<<blocks, dim3(kTile, kTileRows), 0, stream>>>(x, y, d);
   });
@@ -289,9 +310,12 @@ cudaError_t fill(const FillArgs& a, cudaStream_t stream) {
   return with_any_type(a.type, [&](auto t) {
     using T = decltype(t);
     T value;
-    if constexpr (std::is_same_v<T, __half>) value = __float2half(static_cast<float>(a.value));
-    else if constexpr (std::is_same_v<T, __nv_bfloat16>) value = __float2bfloat16(static_cast<float>(a.value));
-    else value = static_cast<T>(a.value);
+    if constexpr (std::is_same_v<T, __half>)
+      value = __float2half(static_cast<float>(a.value));
+    else if constexpr (std::is_same_v<T, __nv_bfloat16>)
+      value = __float2bfloat16(static_cast<float>(a.value));
+    else
+      value = static_cast<T>(a.value);
     fill_kernel<<<persistent_blocks(a.count), kThreads, 0, stream>>>(static_cast<T*>(a.y), a.count, value);
     return cudaGetLastError();
   });

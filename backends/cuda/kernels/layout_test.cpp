@@ -17,7 +17,8 @@ TEST_CASE("images are normalised, transposed and padded with zeros") {
         for (int64_t c : {1, 3})
           for (int64_t c_padded : {c, int64_t{4}, int64_t{8}}) {
             INFO(name_of(t) << " c " << c << " padded " << c_padded << " nhwc " << nhwc);
-            const auto x = Tensor::random(x_type, nhwc ? Layout{n * area, c} : Layout{n * c, area}, 1, 0, 255);
+            const auto x =
+                Tensor::random(x_type, nhwc ? Layout{n * area, c} : Layout{n * c, area}, 1, 0, 255);
             Tensor y(t, {n * area, c_padded});
             ImageNormalizeArgs a;
             a.x = x.as<void>();
@@ -44,14 +45,25 @@ TEST_CASE("NCHW to NHWC and back, changing types, padding and leaving room") {
   };
   for (Type from : float_types())
     for (Type to : float_types())
-      for (const Case& k : {Case{2, 64, 49, 64, 0}, {3, 3, 50, 8, 0}, {2, 33, 70, 40, 5}, {5, 13, 1, 16, 0}, {64, 16, 9, 16, 0}, {1, 1, 1, 1, 0}}) {
+      for (const Case& k : {Case{2, 64, 49, 64, 0},
+                            {3, 3, 50, 8, 0},
+                            {2, 33, 70, 40, 5},
+                            {5, 13, 1, 16, 0},
+                            {64, 16, 9, 16, 0},
+                            {1, 1, 1, 1, 0}}) {
         INFO(name_of(from) << " to " << name_of(to) << " c " << k.c << " area " << k.area);
         const auto x = Tensor::random(from, {k.n * k.c, k.area}, 1);
         Tensor y(to, {k.n * k.area, k.c_padded, k.gap}), z(from, {k.n * k.c, k.area});
-        finish(nchw_to_nhwc({x.as<void>(), from, y.as<void>(), to, k.n, k.c, k.area, k.c_padded, k.c_padded + k.gap}, nullptr));
-        compare(y, tolerance(to), 1e-6, [&](int64_t r, int64_t c) { return c < k.c ? x(r / k.area * k.c + c, r % k.area) : 0.0; });
-        finish(nhwc_to_nchw({y.as<void>(), to, z.as<void>(), from, k.n, k.c, k.area, k.c_padded, k.c_padded + k.gap}, nullptr));
-        compare(z, tolerance(from), 1e-6, [&](int64_t r, int64_t i) { return y(r / k.c * k.area + i, r % k.c); });
+        finish(nchw_to_nhwc(
+            {x.as<void>(), from, y.as<void>(), to, k.n, k.c, k.area, k.c_padded, k.c_padded + k.gap},
+            nullptr));
+        compare(y, tolerance(to), 1e-6,
+                [&](int64_t r, int64_t c) { return c < k.c ? x(r / k.area * k.c + c, r % k.area) : 0.0; });
+        finish(nhwc_to_nchw(
+            {y.as<void>(), to, z.as<void>(), from, k.n, k.c, k.area, k.c_padded, k.c_padded + k.gap},
+            nullptr));
+        compare(z, tolerance(from), 1e-6,
+                [&](int64_t r, int64_t i) { return y(r / k.c * k.area + i, r % k.c); });
       }
 }
 
@@ -65,7 +77,8 @@ TEST_CASE("casts between all types, fills of all types") {
         Tensor y(to, {1, count});
         finish(cast({x.as<void>(), from, y.as<void>(), to, count}, nullptr));
         const bool integer = to == Type::u8 || to == Type::i32 || to == Type::i64;
-        compare(y, integer ? 0 : tolerance(to), 1e-6, [&](int64_t, int64_t i) { return integer ? std::trunc(x(0, i)) : x(0, i); });
+        compare(y, integer ? 0 : tolerance(to), 1e-6,
+                [&](int64_t, int64_t i) { return integer ? std::trunc(x(0, i)) : x(0, i); });
       }
   for (Type t : all)
     for (double value : {0.0, 3.0}) {
@@ -92,10 +105,12 @@ TEST_CASE("lrn and its gradient, windows clipped at both ends") {
         const int64_t half = size / 2;
         const auto s = [&](int64_t r, int64_t c) {
           double sum = 0;
-          for (int64_t j = std::max<int64_t>(0, c - half); j <= std::min(l.c - 1, c + half); ++j) sum += x(r, j) * x(r, j);
+          for (int64_t j = std::max<int64_t>(0, c - half); j <= std::min(l.c - 1, c + half); ++j)
+            sum += x(r, j) * x(r, j);
           return 2 + 0.5 / size * sum;
         };
-        compare(y, tolerance(t), 1e-1, [&](int64_t r, int64_t c) { return x(r, c) * std::pow(s(r, c), -0.75); });
+        compare(y, tolerance(t), 1e-1,
+                [&](int64_t r, int64_t c) { return x(r, c) * std::pow(s(r, c), -0.75); });
         compare(dx, tolerance(t), 1e-1, [&](int64_t r, int64_t c) {
           double sum = 0;
           for (int64_t j = std::max<int64_t>(0, c - half); j <= std::min(l.c - 1, c + half); ++j)
@@ -125,8 +140,9 @@ TEST_CASE("dropout keeps what the host's Philox keeps") {
           finish(dropout(a, nullptr));
           compare(y, tolerance(t), 1e-2, [&](int64_t r, int64_t c) {
             const int64_t e = c * area + r % area;
-            const auto words = sdk::philox4x32({static_cast<uint32_t>(e / 4), static_cast<uint32_t>(exact[2] + r / area), 77, 9},
-                                               static_cast<uint64_t>(exact[0]));
+            const auto words = sdk::philox4x32(
+                {static_cast<uint32_t>(e / 4), static_cast<uint32_t>(exact[2] + r / area), 77, 9},
+                static_cast<uint64_t>(exact[0]));
             return words[static_cast<size_t>(e % 4)] >= p * 0x1p32 ? x(r, c) / (1 - p) : 0.0;
           });
         }
@@ -151,12 +167,15 @@ TEST_CASE("loss, probabilities, hits and gradient, with samples that do not coun
           logits.upload();
           const auto labels = integers(Type::i32, label);
           auto loss = blank_floats(1), scale = floats(1, 3, 2, 3);
-          Tensor probs(Type::f32, {n, k}), dlogits(t, {n, k, gap}), top1(Type::i32, {1, 1}), top5(Type::i32, {1, 1});
+          Tensor probs(Type::f32, {n, k}), dlogits(t, {n, k, gap}), top1(Type::i32, {1, 1}),
+              top5(Type::i32, {1, 1});
           const Memory scratch(softmax_xent_scratch_bytes(n));
-          finish(softmax_xent({logits.in(), t, labels.as<int32_t>(), loss.as<float>(), probs.as<float>(), top1.as<int32_t>(),
-                               top5.as<int32_t>(), n, k, smoothing, scratch.get()},
+          finish(softmax_xent({logits.in(), t, labels.as<int32_t>(), loss.as<float>(), probs.as<float>(),
+                               top1.as<int32_t>(), top5.as<int32_t>(), n, k, smoothing, scratch.get()},
                               nullptr));
-          finish(softmax_xent_grad({probs.as<float>(), labels.as<int32_t>(), scale.as<float>(), dlogits.out(), t, n, k, smoothing}, nullptr));
+          finish(softmax_xent_grad(
+              {probs.as<float>(), labels.as<int32_t>(), scale.as<float>(), dlogits.out(), t, n, k, smoothing},
+              nullptr));
           double total = 0, counted = 0;
           int hit1 = 0, hit5 = 0;
           std::vector<double> log_p(static_cast<size_t>(n * k));
@@ -167,10 +186,12 @@ TEST_CASE("loss, probabilities, hits and gradient, with samples that do not coun
             const int64_t mine = label[static_cast<size_t>(i)];
             int64_t before = 0;
             for (int64_t j = 0; j < k; ++j) {
-              const double lp = log_p[static_cast<size_t>(i * k + j)] = logits(i, j) - largest - std::log(sum);
+              const double lp = log_p[static_cast<size_t>(i * k + j)] =
+                  logits(i, j) - largest - std::log(sum);
               if (mine < 0) continue;
               total -= ((j == mine ? 1 - smoothing : 0) + smoothing / static_cast<double>(k)) * lp;
-              before += logits(i, j) > logits(i, mine) || (logits(i, j) == logits(i, mine) && j < mine) ? 1 : 0;
+              before +=
+                  logits(i, j) > logits(i, mine) || (logits(i, j) == logits(i, mine) && j < mine) ? 1 : 0;
             }
             if (mine < 0) continue;
             counted += 1;
@@ -179,13 +200,16 @@ TEST_CASE("loss, probabilities, hits and gradient, with samples that do not coun
           }
           REQUIRE(counted > 0);
           compare(loss, 1e-5, 1e-3, [&](int64_t, int64_t) { return total / counted; });
-          compare(probs, 1e-5, 1e-6, [&](int64_t i, int64_t j) { return std::exp(log_p[static_cast<size_t>(i * k + j)]); });
+          compare(probs, 1e-5, 1e-6,
+                  [&](int64_t i, int64_t j) { return std::exp(log_p[static_cast<size_t>(i * k + j)]); });
           compare(top1, 0, 1, [&](int64_t, int64_t) { return hit1; });
           compare(top5, 0, 1, [&](int64_t, int64_t) { return hit5; });
           compare(dlogits, tolerance(t), 1e-2, [&](int64_t i, int64_t j) {
             const int64_t mine = label[static_cast<size_t>(i)];
             const double target = (j == mine ? 1 - smoothing : 0) + smoothing / static_cast<double>(k);
-            return mine < 0 ? 0 : scale(0, 0) / counted * (std::exp(log_p[static_cast<size_t>(i * k + j)]) - target);
+            return mine < 0
+                       ? 0
+                       : scale(0, 0) / counted * (std::exp(log_p[static_cast<size_t>(i * k + j)]) - target);
           });
         }
 }
@@ -197,8 +221,8 @@ TEST_CASE("no sample that counts gives loss 0, a label beyond the classes NaN, a
   const Memory scratch(softmax_xent_scratch_bytes(2));
   const auto run = [&](std::vector<int64_t> label) {
     const auto labels = integers(Type::i32, label);
-    finish(softmax_xent({logits.in(), Type::f32, labels.as<int32_t>(), loss.as<float>(), probs.as<float>(), top1.as<int32_t>(),
-                         top5.as<int32_t>(), 2, 3, 0, scratch.get()},
+    finish(softmax_xent({logits.in(), Type::f32, labels.as<int32_t>(), loss.as<float>(), probs.as<float>(),
+                         top1.as<int32_t>(), top5.as<int32_t>(), 2, 3, 0, scratch.get()},
                         nullptr));
   };
   run({-1, -1});

@@ -39,7 +39,8 @@ __device__ void each(const LrnBlock& b, int reach, F f) {
 
 __device__ float scale_of(const Lrn& l, const float* x, int middle) {
   float sum = 0;
-  for (int j = middle - l.half; j <= middle + l.half; ++j) sum += x[j] * x[j];  // outside the tensor are zeros
+  for (int j = middle - l.half; j <= middle + l.half; ++j)
+    sum += x[j] * x[j];  // outside the tensor are zeros
   return l.k + l.alpha * sum;
 }
 
@@ -75,7 +76,8 @@ __global__ void __launch_bounds__(kThreads)
     float term = 0;
     if (inside) {
       const float* mine = shared + pixel * span;
-      term = to_float(*dy.at(row, channel)) * mine[i + l.half] * power(scale_of(l, mine, i + l.half), -l.beta - 1);
+      term = to_float(*dy.at(row, channel)) * mine[i + l.half] *
+             power(scale_of(l, mine, i + l.half), -l.beta - 1);
     }
     terms[pixel * term_span + i] = term;
   });
@@ -94,9 +96,11 @@ __global__ void __launch_bounds__(kThreads)
 template <class F>
 cudaError_t over_blocks(const LrnArgs& a, F launch) {
   const Survey s(a.type, a.c, {a.x, a.dy, a.y});
-  if (!s.fits || a.rows < 0 || a.size < 1 || a.size % 2 == 0 || a.size > kMostSize) return cudaErrorInvalidValue;
+  if (!s.fits || a.rows < 0 || a.size < 1 || a.size % 2 == 0 || a.size > kMostSize)
+    return cudaErrorInvalidValue;
   if (a.rows == 0 || a.c == 0) return cudaSuccess;
-  const Lrn l{static_cast<float>(a.alpha / a.size), static_cast<float>(a.beta), static_cast<float>(a.k), a.size / 2};
+  const Lrn l{static_cast<float>(a.alpha / a.size), static_cast<float>(a.beta), static_cast<float>(a.k),
+              a.size / 2};
   LrnBlock b{a.rows, a.c, static_cast<int>(std::min<int64_t>(a.c, kMostChannels)), 0, 0};
   b.pixels = kFloats / (b.width + 4 * l.half);
   b.pixels = static_cast<int>(std::clamp<int64_t>(2048 / b.width, 1, b.pixels));  // 8 elements a thread
@@ -122,7 +126,8 @@ cudaError_t lrn_grad(const LrnArgs& a, cudaStream_t stream) {
   if (a.dy.data == nullptr) return cudaErrorInvalidValue;
   return over_blocks(a, [&](auto t, const Lrn& l, const LrnBlock& b, unsigned blocks) {
     using T = decltype(t);
-    lrn_grad_kernel<T><<<blocks, kThreads, 0, stream>>>(pixels<T>(a.x, a.c), pixels<T>(a.dy, a.c), pixels<T>(a.y, a.c), l, b);
+    lrn_grad_kernel<T><<<blocks, kThreads, 0, stream>>>(pixels<T>(a.x, a.c), pixels<T>(a.dy, a.c),
+                                                        pixels<T>(a.y, a.c), l, b);
   });
 }
 

@@ -25,9 +25,20 @@ struct FlatPlace {
 
 struct Window {
   explicit Window(const PoolShape& s)
-      : h(static_cast<int>(s.h)), w(static_cast<int>(s.w)), p(static_cast<int>(s.p)), q(static_cast<int>(s.q)),
-        r(s.window[0]), s(s.window[1]), stride_h(s.stride[0]), stride_w(s.stride[1]), top(s.pad_lo[0]),
-        left(s.pad_lo[1]), bottom(s.pad_hi[0]), right(s.pad_hi[1]), by_stride_h(s.stride[0]), by_stride_w(s.stride[1]),
+      : h(static_cast<int>(s.h)),
+        w(static_cast<int>(s.w)),
+        p(static_cast<int>(s.p)),
+        q(static_cast<int>(s.q)),
+        r(s.window[0]),
+        s(s.window[1]),
+        stride_h(s.stride[0]),
+        stride_w(s.stride[1]),
+        top(s.pad_lo[0]),
+        left(s.pad_lo[1]),
+        bottom(s.pad_hi[0]),
+        right(s.pad_hi[1]),
+        by_stride_h(s.stride[0]),
+        by_stride_w(s.stride[1]),
         include_pad(s.count_include_pad) {}
   int h, w, p, q, r, s, stride_h, stride_w, top, left, bottom, right;
   Divisor by_stride_h, by_stride_w;
@@ -111,8 +122,7 @@ __device__ uint32_t lowest_pair(__half) { return 0xfc00fc00u; }
 
 /// 16-bit types two to the word: a comparison gives a mask, which picks values and places.
 template <class T, int V>
-  requires(sizeof(T) == 2 && V >= 2)
-struct Best<T, V> {
+requires(sizeof(T) == 2 && V >= 2) struct Best<T, V> {
   __device__ void begin(int where) {
 #pragma unroll
     for (int i = 0; i < V / 2; ++i) {
@@ -132,7 +142,9 @@ struct Best<T, V> {
   }
   __device__ bool odd() const { return nan != 0; }
   __device__ float value(int k) const { return best[k]; }
-  __device__ int place(int k) const { return static_cast<int>(k % 2 == 0 ? index[k / 2] & 0xffffu : index[k / 2] >> 16); }
+  __device__ int place(int k) const {
+    return static_cast<int>(k % 2 == 0 ? index[k / 2] & 0xffffu : index[k / 2] >> 16);
+  }
 
   Pack<T, V> best;
   uint32_t index[V / 2], nan = 0;
@@ -140,8 +152,8 @@ struct Best<T, V> {
 
 /// NaN is rare: a second walk, one channel at a time.
 template <class T>
-__device__ void search(const Pixels<const T>& x, const Window& d, int n, const Span& rows, const Span& columns, int64_t channel,
-                       float& best, int& place) {
+__device__ void search(const Pixels<const T>& x, const Window& d, int n, const Span& rows,
+                       const Span& columns, int64_t channel, float& best, int& place) {
   for (int h = rows.begin; h < rows.end; ++h)
     for (int w = columns.begin; w < columns.end; ++w) {
       const float v = to_float(*x.at((n * d.h + h) * d.w + w, channel));
@@ -154,8 +166,8 @@ __device__ void search(const Pixels<const T>& x, const Window& d, int n, const S
 
 template <class A>
 __global__ void __launch_bounds__(kThreads)
-    max_pool_kernel(Pixels<const typename A::Element> x, Pixels<typename A::Element> y, uint8_t* argmax, bool relu, Window d,
-                    Flat flat, int64_t c) {
+    max_pool_kernel(Pixels<const typename A::Element> x, Pixels<typename A::Element> y, uint8_t* argmax,
+                    bool relu, Window d, Flat flat, int64_t c) {
   using T = typename A::Element;
   constexpr int V = A::width;
   const uint32_t i = blockIdx.x * kThreads + threadIdx.x;
@@ -167,7 +179,8 @@ __global__ void __launch_bounds__(kThreads)
   for (int h = rows.begin; h < rows.end; ++h) {
 #pragma unroll 3
     for (int w = columns.begin; w < columns.end; ++w)
-      best.see(load<T, V>(x.at((at.n * d.h + h) * d.w + w, at.channel)), (h - rows.start) * d.s + (w - columns.start));
+      best.see(load<T, V>(x.at((at.n * d.h + h) * d.w + w, at.channel)),
+               (h - rows.start) * d.s + (w - columns.start));
   }
   Pack<T, V> out;
   Pack<uint8_t, V> where;
@@ -191,9 +204,7 @@ __global__ void __launch_bounds__(kThreads)
   if (i >= flat.count) return;
   const FlatPlace at(flat, i, 1);
   const Holders ps = row_holders(d, at.row), qs = column_holders(d, at.column);
-  const auto in = [&](int h, int w) {
-    return to_float(*x.at((at.n * d.h + h) * d.w + w, at.channel));
-  };
+  const auto in = [&](int h, int w) { return to_float(*x.at((at.n * d.h + h) * d.w + w, at.channel)); };
   float sum = 0;
   for (int p = ps.begin; p < ps.end; ++p)
     for (int q = qs.begin; q < qs.end; ++q) {
@@ -216,8 +227,10 @@ __global__ void __launch_bounds__(kThreads)
 // ---- average ----------------------------------------------------------------------------------------------------------
 
 __device__ float share(const Window& d, const Span& rows, const Span& columns) {
-  const int elements = d.include_pad ? rows.padded * columns.padded : (rows.end - rows.begin) * (columns.end - columns.begin);
-  return __fdividef(1.0f, static_cast<float>(elements));  // of a small integer: right to a unit in the last place
+  const int elements =
+      d.include_pad ? rows.padded * columns.padded : (rows.end - rows.begin) * (columns.end - columns.begin);
+  return __fdividef(1.0f,
+                    static_cast<float>(elements));  // of a small integer: right to a unit in the last place
 }
 
 template <class A>
@@ -247,7 +260,7 @@ __global__ void __launch_bounds__(kThreads)
 
 // ---- gradients of both -------------------------------------------------------------------------------------------------
 
-/// What a gradient takes from an output pixel: dy, and where it goes.
+/// What an output pixel gives, and to which tap of its window. Made ready once for all the pixels that ask.
 template <class A>
 struct ToMaximum {
   using T = typename A::Element;
@@ -257,12 +270,20 @@ struct ToMaximum {
   int64_t c;
 
   struct Given {
-    Pack<T, V> dy;
-    Pack<uint8_t, V> where;
-    __device__ float to(int k, int tap) const { return where.v[k] == tap ? dy[k] : 0.0f; }
+    float value[V];
+    int where[V];
+    __device__ float to(int k, int tap) const { return where[k] == tap ? value[k] : 0.0f; }
   };
   __device__ Given read(const Window&, int, int, int pixel, int64_t channel) const {
-    return {load<T, V>(dy.at(pixel, channel)), load<uint8_t, V>(argmax + static_cast<int64_t>(pixel) * c + channel)};
+    const auto raw = load<T, V>(dy.at(pixel, channel));
+    const auto places = load<uint8_t, V>(argmax + static_cast<int64_t>(pixel) * c + channel);
+    Given given;
+#pragma unroll
+    for (int k = 0; k < V; ++k) {
+      given.value[k] = raw[k];
+      given.where[k] = places.v[k];
+    }
+    return given;
   }
 };
 
@@ -273,16 +294,21 @@ struct ToAll {
   Pixels<const T> dy;
 
   struct Given {
-    Pack<T, V> dy;
-    float share;
-    __device__ float to(int k, int) const { return dy[k] * share; }
+    float value[V];
+    __device__ float to(int k, int tap) const { return tap >= 0 ? value[k] : 0.0f; }
   };
   __device__ Given read(const Window& d, int p, int q, int pixel, int64_t channel) const {
-    return {load<T, V>(dy.at(pixel, channel)), share(d, rows_of(d, p), columns_of(d, q))};
+    const auto raw = load<T, V>(dy.at(pixel, channel));
+    const float factor = share(d, rows_of(d, p), columns_of(d, q));
+    Given given;
+#pragma unroll
+    for (int k = 0; k < V; ++k) given.value[k] = raw[k] * factor;
+    return given;
   }
 };
 
-constexpr int kSide = 2;  // a thread owns kSide x kSide input pixels: they share most of their windows
+constexpr int kOutside = -1;  // no tap
+constexpr int kSide = 2;      // a thread owns kSide x kSide input pixels: they share most of their windows
 
 template <class A, class Source>
 __global__ void __launch_bounds__(kThreads)
@@ -294,7 +320,8 @@ __global__ void __launch_bounds__(kThreads)
   const FlatPlace at(tiles, i, V);
   const int top = at.row * kSide, left = at.column * kSide;
   const int p_begin = row_holders(d, top).begin, p_end = row_holders(d, min(top + kSide, d.h) - 1).end;
-  const int q_begin = column_holders(d, left).begin, q_end = column_holders(d, min(left + kSide, d.w) - 1).end;
+  const int q_begin = column_holders(d, left).begin,
+            q_end = column_holders(d, min(left + kSide, d.w) - 1).end;
   float sum[kSide][kSide][V] = {};
   for (int p = p_begin; p < p_end; ++p) {
 #pragma unroll 2
@@ -307,9 +334,9 @@ __global__ void __launch_bounds__(kThreads)
         for (int x = 0; x < kSide; ++x) {
           const bool inside = static_cast<unsigned>(r0 + y) < static_cast<unsigned>(d.r) &&
                               static_cast<unsigned>(s0 + x) < static_cast<unsigned>(d.s);
-          if (!inside) continue;
+          const int tap = inside ? (r0 + y) * d.s + s0 + x : kOutside;
 #pragma unroll
-          for (int k = 0; k < V; ++k) sum[y][x][k] += given.to(k, (r0 + y) * d.s + s0 + x);
+          for (int k = 0; k < V; ++k) sum[y][x][k] += given.to(k, tap);
         }
     }
   }
@@ -330,8 +357,8 @@ __global__ void __launch_bounds__(kThreads)
 /// A block is one sample's `blockDim.x` vectors of channels; blockDim.y strands share the pixels.
 template <class A>
 __global__ void __launch_bounds__(kThreads)
-    global_avg_pool_kernel(Pixels<const typename A::Element> x, Pixels<typename A::Element> y, int64_t area, int64_t c,
-                           uint32_t column_blocks) {
+    global_avg_pool_kernel(Pixels<const typename A::Element> x, Pixels<typename A::Element> y, int64_t area,
+                           int64_t c, uint32_t column_blocks) {
   using T = typename A::Element;
   constexpr int V = A::width;
   __shared__ float shared[V][kThreads];
@@ -364,7 +391,8 @@ __global__ void __launch_bounds__(kThreads)
 /// flat: n samples of `area` columns, one row.
 template <class A>
 __global__ void __launch_bounds__(kThreads)
-    global_avg_pool_grad_kernel(Pixels<const typename A::Element> dy, Pixels<typename A::Element> dx, float area, Flat flat) {
+    global_avg_pool_grad_kernel(Pixels<const typename A::Element> dy, Pixels<typename A::Element> dx,
+                                float area, Flat flat) {
   using T = typename A::Element;
   constexpr int V = A::width;
   const uint32_t i = blockIdx.x * kThreads + threadIdx.x;
@@ -382,7 +410,8 @@ __global__ void __launch_bounds__(kThreads)
 bool valid(const PoolShape& s) {
   for (int axis = 0; axis < 2; ++axis)
     if (s.window[axis] < 1 || s.stride[axis] < 1 || s.pad_lo[axis] < 0 || s.pad_hi[axis] < 0) return false;
-  return s.n >= 0 && s.h >= 0 && s.w >= 0 && s.c >= 0 && s.p >= 0 && s.q >= 0 && s.h < kIndexLimit / 2 && s.w < kIndexLimit / 2;
+  return s.n >= 0 && s.h >= 0 && s.w >= 0 && s.c >= 0 && s.p >= 0 && s.q >= 0 && s.h < kIndexLimit / 2 &&
+         s.w < kIndexLimit / 2;
 }
 
 /// Calls f(Access{}, Flat, blocks) for a thread for each vector of n x rows x columns pixels.
@@ -418,14 +447,15 @@ size_t max_pool_argmax_bytes(const PoolShape& s) {
 cudaError_t max_pool(const MaxPoolArgs& a, cudaStream_t stream) {
   const PoolShape& s = a.shape;
   const Survey survey(a.type, s.c, {a.x, a.y});
-  if (!valid(s) || !survey.fits || (a.argmax != nullptr && static_cast<int64_t>(s.window[0]) * s.window[1] > kMostArgmax))
+  if (!valid(s) || !survey.fits ||
+      (a.argmax != nullptr && static_cast<int64_t>(s.window[0]) * s.window[1] > kMostArgmax))
     return cudaErrorInvalidValue;
   const bool wide = survey.wide && is_aligned(a.argmax, kAccessBytes / size_of(a.type));
   return over_pixels(a.type, wide, s.n, s.p, s.q, s.c, [&](auto access, const Flat& flat, unsigned blocks) {
     using A = decltype(access);
     using T = typename A::Element;
-    max_pool_kernel<A><<<blocks, kThreads, 0, stream>>>(pixels<T>(a.x, s.c), pixels<T>(a.y, s.c), a.argmax, a.relu, Window(s),
-                                                        flat, s.c);
+    max_pool_kernel<A><<<blocks, kThreads, 0, stream>>>(pixels<T>(a.x, s.c), pixels<T>(a.y, s.c), a.argmax,
+                                                        a.relu, Window(s), flat, s.c);
   });
 }
 
@@ -434,12 +464,14 @@ cudaError_t max_pool_grad(const MaxPoolGradArgs& a, cudaStream_t stream) {
   const Survey survey(a.type, s.c, {a.dy, a.x, a.dx});
   if (!valid(s) || !survey.fits || (a.argmax == nullptr && a.x.data == nullptr)) return cudaErrorInvalidValue;
   if (a.argmax == nullptr)
-    return over_pixels(a.type, false, s.n, s.h, s.w, s.c, [&](auto access, const Flat& flat, unsigned blocks) {
-      using T = typename decltype(access)::Element;
-      max_pool_search_grad_kernel<T><<<blocks, kThreads, 0, stream>>>(pixels<T>(a.dy, s.c), pixels<T>(a.x, s.c),
-                                                                      pixels<T>(a.dx, s.c), Window(s), flat);
-    });
-  const bool wide = Survey(a.type, s.c, {a.dy, a.dx}).wide && is_aligned(a.argmax, kAccessBytes / size_of(a.type));
+    return over_pixels(
+        a.type, false, s.n, s.h, s.w, s.c, [&](auto access, const Flat& flat, unsigned blocks) {
+          using T = typename decltype(access)::Element;
+          max_pool_search_grad_kernel<T><<<blocks, kThreads, 0, stream>>>(
+              pixels<T>(a.dy, s.c), pixels<T>(a.x, s.c), pixels<T>(a.dx, s.c), Window(s), flat);
+        });
+  const bool wide =
+      Survey(a.type, s.c, {a.dy, a.dx}).wide && is_aligned(a.argmax, kAccessBytes / size_of(a.type));
   return over_tiles(a.type, wide, s, [&](auto access, const Flat& tiles, unsigned blocks) {
     using A = decltype(access);
     using T = typename A::Element;
@@ -452,11 +484,13 @@ cudaError_t avg_pool(const AvgPoolArgs& a, cudaStream_t stream) {
   const PoolShape& s = a.shape;
   const Survey survey(a.type, s.c, {a.x, a.y});
   if (!valid(s) || !survey.fits) return cudaErrorInvalidValue;
-  return over_pixels(a.type, survey.wide, s.n, s.p, s.q, s.c, [&](auto access, const Flat& flat, unsigned blocks) {
-    using A = decltype(access);
-    using T = typename A::Element;
-    avg_pool_kernel<A><<<blocks, kThreads, 0, stream>>>(pixels<T>(a.x, s.c), pixels<T>(a.y, s.c), Window(s), flat);
-  });
+  return over_pixels(
+      a.type, survey.wide, s.n, s.p, s.q, s.c, [&](auto access, const Flat& flat, unsigned blocks) {
+        using A = decltype(access);
+        using T = typename A::Element;
+        avg_pool_kernel<A>
+            <<<blocks, kThreads, 0, stream>>>(pixels<T>(a.x, s.c), pixels<T>(a.y, s.c), Window(s), flat);
+      });
 }
 
 cudaError_t avg_pool_grad(const AvgPoolArgs& a, cudaStream_t stream) {
@@ -466,7 +500,8 @@ cudaError_t avg_pool_grad(const AvgPoolArgs& a, cudaStream_t stream) {
   return over_tiles(a.type, survey.wide, s, [&](auto access, const Flat& tiles, unsigned blocks) {
     using A = decltype(access);
     using T = typename A::Element;
-    pool_grad_kernel<A><<<blocks, kThreads, 0, stream>>>(ToAll<A>{pixels<T>(a.x, s.c)}, pixels<T>(a.y, s.c), Window(s), tiles);
+    pool_grad_kernel<A><<<blocks, kThreads, 0, stream>>>(ToAll<A>{pixels<T>(a.x, s.c)}, pixels<T>(a.y, s.c),
+                                                         Window(s), tiles);
   });
 }
 
@@ -488,12 +523,13 @@ cudaError_t global_avg_pool(const GlobalAvgPoolArgs& a, cudaStream_t stream) {
 cudaError_t global_avg_pool_grad(const GlobalAvgPoolArgs& a, cudaStream_t stream) {
   const Survey survey(a.type, a.c, {a.x, a.y});
   if (!survey.fits || a.n < 0 || a.area < 1) return cudaErrorInvalidValue;
-  return over_pixels(a.type, survey.wide, a.n, 1, a.area, a.c, [&](auto access, const Flat& flat, unsigned blocks) {
-    using A = decltype(access);
-    using T = typename A::Element;
-    global_avg_pool_grad_kernel<A><<<blocks, kThreads, 0, stream>>>(pixels<T>(a.x, a.c), pixels<T>(a.y, a.c),
-                                                                    static_cast<float>(a.area), flat);
-  });
+  return over_pixels(a.type, survey.wide, a.n, 1, a.area, a.c,
+                     [&](auto access, const Flat& flat, unsigned blocks) {
+                       using A = decltype(access);
+                       using T = typename A::Element;
+                       global_avg_pool_grad_kernel<A><<<blocks, kThreads, 0, stream>>>(
+                           pixels<T>(a.x, a.c), pixels<T>(a.y, a.c), static_cast<float>(a.area), flat);
+                     });
 }
 
 }  // namespace convoy::cuda

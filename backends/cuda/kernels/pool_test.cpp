@@ -13,7 +13,8 @@ int64_t out_size(int64_t in, int window, int stride, int lo, int hi, int dilatio
   return out;
 }
 
-PoolShape shape(int64_t n, int64_t h, int64_t w, int64_t c, int window, int stride, int lo, int hi, bool ceil_mode, bool include) {
+PoolShape shape(int64_t n, int64_t h, int64_t w, int64_t c, int window, int stride, int lo, int hi,
+                bool ceil_mode, bool include) {
   PoolShape s;
   s.n = n, s.h = h, s.w = w, s.c = c;
   s.p = out_size(h, window, stride, lo, hi, 1, ceil_mode);
@@ -25,16 +26,17 @@ PoolShape shape(int64_t n, int64_t h, int64_t w, int64_t c, int window, int stri
 
 std::vector<PoolShape> shapes() {
   return {shape(2, 11, 9, 16, 3, 2, 1, 1, false, false), shape(2, 8, 8, 13, 2, 2, 0, 0, false, false),
-          shape(1, 7, 10, 8, 3, 1, 1, 1, false, true),    shape(3, 6, 7, 40, 3, 2, 0, 0, true, true),
-          shape(2, 7, 6, 5, 3, 2, 1, 0, true, false),     shape(1, 5, 5, 24, 5, 5, 0, 0, false, true),
-          shape(2, 9, 9, 8, 2, 3, 0, 0, false, false),    shape(1, 6, 6, 3, 3, 2, 1, 1, true, true)};
+          shape(1, 7, 10, 8, 3, 1, 1, 1, false, true),   shape(3, 6, 7, 40, 3, 2, 0, 0, true, true),
+          shape(2, 7, 6, 5, 3, 2, 1, 0, true, false),    shape(1, 5, 5, 24, 5, 5, 0, 0, false, true),
+          shape(2, 9, 9, 8, 2, 3, 0, 0, false, false),   shape(1, 6, 6, 3, 3, 2, 1, 1, true, true)};
 }
 
 struct Span {
   Span(const PoolShape& s, int axis, int64_t out)
       : start(out * s.stride[axis] - s.pad_lo[axis]),
         stop(std::min<int64_t>(start + s.window[axis], (axis == 0 ? s.h : s.w) + s.pad_hi[axis])),
-        begin(std::max<int64_t>(start, 0)), end(std::min(stop, axis == 0 ? s.h : s.w)) {}
+        begin(std::max<int64_t>(start, 0)),
+        end(std::min(stop, axis == 0 ? s.h : s.w)) {}
   int64_t start, stop, begin, end;
 };
 
@@ -46,7 +48,8 @@ void each_window(const PoolShape& s, F f) {
       for (int64_t q = 0; q < s.q; ++q) f(n, p, q, Span(s, 0, p), Span(s, 1, q));
 }
 
-int64_t first_maximum(const PoolShape& s, const Tensor& x, int64_t n, int64_t c, const Span& rows, const Span& cols) {
+int64_t first_maximum(const PoolShape& s, const Tensor& x, int64_t n, int64_t c, const Span& rows,
+                      const Span& cols) {
   int64_t best = (n * s.h + rows.begin) * s.w + cols.begin;
   for (int64_t h = rows.begin; h < rows.end; ++h)
     for (int64_t w = cols.begin; w < cols.end; ++w) {
@@ -67,7 +70,8 @@ void each_pool(F f) {
   for (Type t : float_types())
     for (const PoolShape& s : shapes())
       for (int64_t gap : {0, 8, 3}) {
-        INFO(name_of(t) << " " << s.n << "x" << s.h << "x" << s.w << "x" << s.c << " window " << s.window[0] << " stride " << s.stride[0] << " gap " << gap);
+        INFO(name_of(t) << " " << s.n << "x" << s.h << "x" << s.w << "x" << s.c << " window " << s.window[0]
+                        << " stride " << s.stride[0] << " gap " << gap);
         f(t, s, Layout{s.n * s.h * s.w, s.c, gap}, Layout{s.n * s.p * s.q, s.c, gap});
       }
 }
@@ -114,7 +118,8 @@ TEST_CASE("max_pool without argmax, with relu behind it") {
   std::vector<double> want(y.host.size());
   each_window(s, [&](int64_t n, int64_t p, int64_t q, const Span& rows, const Span& cols) {
     for (int64_t c = 0; c < s.c; ++c)
-      want[static_cast<size_t>(((n * s.p + p) * s.q + q) * s.c + c)] = relu_of(x(first_maximum(s, x, n, c, rows, cols), c));
+      want[static_cast<size_t>(((n * s.p + p) * s.q + q) * s.c + c)] =
+          relu_of(x(first_maximum(s, x, n, c, rows, cols), c));
   });
   compare(y, 0, 1, [&](int64_t r, int64_t c) { return want[static_cast<size_t>(r * s.c + c)]; });
 }
@@ -141,8 +146,10 @@ TEST_CASE("avg_pool and its gradient, counting padding or not, ceil mode too") {
             want_dx[static_cast<size_t>(i * s.c + c)] += dy(o, c) / divisor(s, rows, cols);
           }
     });
-    compare(y, tolerance(t), 1e-1, [&](int64_t r, int64_t c) { return want_y[static_cast<size_t>(r * s.c + c)]; });
-    compare(dx, tolerance(t), 1e-1, [&](int64_t r, int64_t c) { return want_dx[static_cast<size_t>(r * s.c + c)]; });
+    compare(y, tolerance(t), 1e-1,
+            [&](int64_t r, int64_t c) { return want_y[static_cast<size_t>(r * s.c + c)]; });
+    compare(dx, tolerance(t), 1e-1,
+            [&](int64_t r, int64_t c) { return want_dx[static_cast<size_t>(r * s.c + c)]; });
   });
 }
 
@@ -161,7 +168,8 @@ TEST_CASE("global_avg_pool and its gradient") {
           for (int64_t i = 0; i < area; ++i) sum += x(n * area + i, c);
           return sum / static_cast<double>(area);
         });
-        compare(dx, tolerance(t), 1e-4, [&](int64_t r, int64_t c) { return dy(r / area, c) / static_cast<double>(area); });
+        compare(dx, tolerance(t), 1e-4,
+                [&](int64_t r, int64_t c) { return dy(r / area, c) / static_cast<double>(area); });
       }
 }
 
@@ -170,20 +178,26 @@ TEST_CASE("direct convolution and both gradients") {
     int64_t n, h, w, c, k;
     int window[2], stride[2], dilation[2], pad[2], groups;
   };
-  const Case cases[] = {{2, 9, 7, 6, 4, {3, 3}, {1, 1}, {1, 1}, {1, 1}, 1},  {2, 8, 9, 6, 9, {3, 2}, {2, 1}, {1, 2}, {1, 0}, 3},
-                        {1, 11, 11, 3, 8, {7, 7}, {2, 2}, {1, 1}, {3, 3}, 1}, {3, 5, 5, 40, 40, {3, 3}, {1, 1}, {1, 1}, {1, 1}, 40},
+  const Case cases[] = {{2, 9, 7, 6, 4, {3, 3}, {1, 1}, {1, 1}, {1, 1}, 1},
+                        {2, 8, 9, 6, 9, {3, 2}, {2, 1}, {1, 2}, {1, 0}, 3},
+                        {1, 11, 11, 3, 8, {7, 7}, {2, 2}, {1, 1}, {3, 3}, 1},
+                        {3, 5, 5, 40, 40, {3, 3}, {1, 1}, {1, 1}, {1, 1}, 40},
                         {1, 10, 10, 36, 5, {1, 1}, {3, 3}, {1, 1}, {0, 0}, 1}};
   for (Type t : float_types())
     for (const Case& k : cases) {
       INFO(name_of(t) << " c " << k.c << " k " << k.k << " groups " << k.groups);
       ConvShape s;
       s.n = k.n, s.h = k.h, s.w = k.w, s.c = k.c, s.k = k.k, s.groups = k.groups;
-      for (int i = 0; i < 2; ++i) s.kernel[i] = k.window[i], s.stride[i] = k.stride[i], s.dilation[i] = k.dilation[i], s.pad_lo[i] = k.pad[i];
+      for (int i = 0; i < 2; ++i)
+        s.kernel[i] = k.window[i], s.stride[i] = k.stride[i], s.dilation[i] = k.dilation[i],
+        s.pad_lo[i] = k.pad[i];
       s.p = out_size(s.h, s.kernel[0], s.stride[0], k.pad[0], k.pad[0], s.dilation[0], false);
       s.q = out_size(s.w, s.kernel[1], s.stride[1], k.pad[1], k.pad[1], s.dilation[1], false);
       const int64_t cg = s.c / s.groups, kg = s.k / s.groups;
-      const Layout in{s.n * s.h * s.w, s.c, 2}, out{s.n * s.p * s.q, s.k, 1}, weights{s.k * s.kernel[0] * s.kernel[1], cg};
-      const auto x = Tensor::random(t, in, 1), dy = Tensor::random(t, out, 2), w = Tensor::random(t, weights, 3);
+      const Layout in{s.n * s.h * s.w, s.c, 2}, out{s.n * s.p * s.q, s.k, 1},
+          weights{s.k * s.kernel[0] * s.kernel[1], cg};
+      const auto x = Tensor::random(t, in, 1), dy = Tensor::random(t, out, 2),
+                 w = Tensor::random(t, weights, 3);
       Tensor y(t, out), dx(t, in), dw(Type::f32, weights), narrow(t, weights);
       finish(conv_direct({s, t, x.in(), w.as<void>(), y.out()}, nullptr));
       finish(conv_direct_dgrad({s, t, dy.in(), w.as<void>(), dx.out()}, nullptr));
@@ -195,7 +209,8 @@ TEST_CASE("direct convolution and both gradients") {
           for (int64_t q = 0; q < s.q; ++q)
             for (int64_t r = 0; r < s.kernel[0]; ++r)
               for (int64_t v = 0; v < s.kernel[1]; ++v) {
-                const int64_t h = p * s.stride[0] + r * s.dilation[0] - s.pad_lo[0], c0 = q * s.stride[1] + v * s.dilation[1] - s.pad_lo[1];
+                const int64_t h = p * s.stride[0] + r * s.dilation[0] - s.pad_lo[0],
+                              c0 = q * s.stride[1] + v * s.dilation[1] - s.pad_lo[1];
                 if (h < 0 || h >= s.h || c0 < 0 || c0 >= s.w) continue;
                 const int64_t i = (n * s.h + h) * s.w + c0, o = (n * s.p + p) * s.q + q;
                 for (int64_t f = 0; f < s.k; ++f)
@@ -206,10 +221,14 @@ TEST_CASE("direct convolution and both gradients") {
                     want_dw[static_cast<size_t>(tap * cg + c)] += dy(o, f) * x(i, channel);
                   }
               }
-      compare(y, tolerance(t), 1, [&](int64_t r, int64_t c) { return want_y[static_cast<size_t>(r * s.k + c)]; });
-      compare(dx, tolerance(t), 1, [&](int64_t r, int64_t c) { return want_dx[static_cast<size_t>(r * s.c + c)]; });
-      compare(dw, tolerance(Type::f32), 1, [&](int64_t r, int64_t c) { return want_dw[static_cast<size_t>(r * cg + c)]; });
-      compare(narrow, tolerance(t), 1, [&](int64_t r, int64_t c) { return want_dw[static_cast<size_t>(r * cg + c)]; });
+      compare(y, tolerance(t), 1,
+              [&](int64_t r, int64_t c) { return want_y[static_cast<size_t>(r * s.k + c)]; });
+      compare(dx, tolerance(t), 1,
+              [&](int64_t r, int64_t c) { return want_dx[static_cast<size_t>(r * s.c + c)]; });
+      compare(dw, tolerance(Type::f32), 1,
+              [&](int64_t r, int64_t c) { return want_dw[static_cast<size_t>(r * cg + c)]; });
+      compare(narrow, tolerance(t), 1,
+              [&](int64_t r, int64_t c) { return want_dw[static_cast<size_t>(r * cg + c)]; });
     }
 }
 

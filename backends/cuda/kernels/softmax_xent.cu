@@ -29,7 +29,9 @@ __device__ V block_reduce(V v, F join) {
 
 struct Plus {
   template <class V>
-  __device__ V operator()(V a, V b) const { return a + b; }
+  __device__ V operator()(V a, V b) const {
+    return a + b;
+  }
 };
 struct Largest {
   __device__ float operator()(float a, float b) const { return fmaxf(a, b); }
@@ -37,8 +39,8 @@ struct Largest {
 
 template <class T>
 __global__ void __launch_bounds__(kThreads)
-    softmax_xent_kernel(Pixels<const T> logits, const int32_t* labels, float* probs, int64_t k, float smoothing,
-                        Sample* samples) {
+    softmax_xent_kernel(Pixels<const T> logits, const int32_t* labels, float* probs, int64_t k,
+                        float smoothing, Sample* samples) {
   const int64_t n = blockIdx.x;
   const T* row = logits.at(n, 0);
   float largest = -INFINITY;
@@ -100,8 +102,8 @@ __global__ void __launch_bounds__(kThreads)
 /// Every block counts the labels for itself: a batch of them is less than a row of logits.
 template <class T>
 __global__ void __launch_bounds__(kThreads)
-    softmax_xent_grad_kernel(const float* probs, const int32_t* labels, const float* scale, Pixels<T> dlogits, int64_t n,
-                             int64_t k, float smoothing) {
+    softmax_xent_grad_kernel(const float* probs, const int32_t* labels, const float* scale, Pixels<T> dlogits,
+                             int64_t n, int64_t k, float smoothing) {
   int counted = 0;
   for (int64_t i = threadIdx.x; i < n; i += kThreads) counted += labels[i] >= 0 ? 1 : 0;
   counted = block_reduce(counted, Plus{});
@@ -119,7 +121,8 @@ __global__ void __launch_bounds__(kThreads)
 size_t softmax_xent_scratch_bytes(int64_t n) { return static_cast<size_t>(n) * sizeof(Sample); }
 
 cudaError_t softmax_xent(const SoftmaxXentArgs& a, cudaStream_t stream) {
-  if (a.n < 0 || a.k < 1 || a.n > kIndexLimit || !Survey(a.type, a.k, {a.logits}).fits) return cudaErrorInvalidValue;
+  if (a.n < 0 || a.k < 1 || a.n > kIndexLimit || !Survey(a.type, a.k, {a.logits}).fits)
+    return cudaErrorInvalidValue;
   auto* samples = static_cast<Sample*>(a.scratch);
   return with_type(a.type, [&](auto t) {
     using T = decltype(t);
@@ -132,12 +135,14 @@ cudaError_t softmax_xent(const SoftmaxXentArgs& a, cudaStream_t stream) {
 }
 
 cudaError_t softmax_xent_grad(const SoftmaxXentGradArgs& a, cudaStream_t stream) {
-  if (a.n < 0 || a.k < 1 || a.n > kIndexLimit || !Survey(a.type, a.k, {a.dlogits}).fits) return cudaErrorInvalidValue;
+  if (a.n < 0 || a.k < 1 || a.n > kIndexLimit || !Survey(a.type, a.k, {a.dlogits}).fits)
+    return cudaErrorInvalidValue;
   if (a.n == 0) return cudaSuccess;
   return with_type(a.type, [&](auto t) {
     using T = decltype(t);
     softmax_xent_grad_kernel<T><<<static_cast<unsigned>(a.n), kThreads, 0, stream>>>(
-        a.probs, a.labels, a.scale, pixels<T>(a.dlogits, a.k), a.n, a.k, static_cast<float>(a.label_smoothing));
+        a.probs, a.labels, a.scale, pixels<T>(a.dlogits, a.k), a.n, a.k,
+        static_cast<float>(a.label_smoothing));
     return cudaGetLastError();
   });
 }

@@ -76,14 +76,16 @@ bool is_wide(const UpdateArgs& a, const Rule& rule) {
 
 template <class Rule>
 cudaError_t update(const UpdateArgs& a, const Rule& rule, cudaStream_t stream) {
-  if (a.count < 0 || (a.copy != nullptr && size_of(a.copy_type) != 2 && a.copy_type != Type::f32)) return cudaErrorInvalidValue;
+  if (a.count < 0 || (a.copy != nullptr && size_of(a.copy_type) != 2 && a.copy_type != Type::f32))
+    return cudaErrorInvalidValue;
   if (a.count == 0) return cudaSuccess;
   const Flat f{a.p, a.copy, a.copy_type, a.count, a.lr, a.grad_factor, a.skip};
   return with_type(a.grad_type, [&](auto t) {
     using G = decltype(t);
     const auto* grad = static_cast<const G*>(a.grad);
     const int64_t most = multiprocessors() * 2048 / kThreads;
-    const auto blocks = static_cast<unsigned>(std::clamp<int64_t>(ceil_div(a.count, kThreads * kWidth), 1, 4 * most));
+    const auto blocks =
+        static_cast<unsigned>(std::clamp<int64_t>(ceil_div(a.count, kThreads * kWidth), 1, 4 * most));
     if (is_wide(a, rule))
       update_kernel<Rule, G, kWidth><<<blocks, kThreads, 0, stream>>>(f, grad, rule);
     else
@@ -164,7 +166,8 @@ struct Adamw {
   }
 };
 
-__global__ void __launch_bounds__(kThreads) ema_kernel(float* shadow, const float* p, int64_t count, float decay, float rest) {
+__global__ void __launch_bounds__(kThreads)
+    ema_kernel(float* shadow, const float* p, int64_t count, float decay, float rest) {
   const int64_t step = static_cast<int64_t>(gridDim.x) * kThreads;
   for (int64_t i = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x; i < count; i += step)
     shadow[i] = decay * shadow[i] + rest * p[i];
@@ -193,7 +196,8 @@ template <class T>
 __device__ double squares(const T* x, int64_t count, double factor, bool aligned) {
   double sum = 0;
   constexpr int V = kAccessBytes / sizeof(T);
-  const int64_t first = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x, step = static_cast<int64_t>(gridDim.x) * kThreads;
+  const int64_t first = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x,
+                step = static_cast<int64_t>(gridDim.x) * kThreads;
   const int64_t vectors = aligned ? count / V : 0;
 #pragma unroll 2
   for (int64_t i = first; i < vectors; i += step) {
@@ -201,7 +205,8 @@ __device__ double squares(const T* x, int64_t count, double factor, bool aligned
 #pragma unroll
     for (int k = 0; k < V; ++k) sum += (v[k] * factor) * (v[k] * factor);
   }
-  for (int64_t i = vectors * V + first; i < count; i += step) sum += (to_float(x[i]) * factor) * (to_float(x[i]) * factor);
+  for (int64_t i = vectors * V + first; i < count; i += step)
+    sum += (to_float(x[i]) * factor) * (to_float(x[i]) * factor);
   return sum;
 }
 
@@ -210,7 +215,8 @@ struct Vectors {
 };
 
 template <class T>
-__global__ void __launch_bounds__(kThreads) unscale_sums_kernel(Vectors all, const float* scale, double* partial) {
+__global__ void __launch_bounds__(kThreads)
+    unscale_sums_kernel(Vectors all, const float* scale, double* partial) {
   const Vector& v = all.one[blockIdx.y];
   const bool aligned = reinterpret_cast<uintptr_t>(v.data) % kAccessBytes == 0;
   const double sum = block_sum(squares(static_cast<const T*>(v.data), v.count, 1.0 / *scale, aligned));
@@ -219,10 +225,11 @@ __global__ void __launch_bounds__(kThreads) unscale_sums_kernel(Vectors all, con
 
 /// blocks of each vector hold sums; the other places up to kNormBlocks are not read.
 __global__ void __launch_bounds__(kThreads)
-    unscale_finish_kernel(const double* partial, int64_t vectors, int blocks, const float* scale, double clip_norm,
-                          int32_t* not_finite, float* factor) {
+    unscale_finish_kernel(const double* partial, int64_t vectors, int blocks, const float* scale,
+                          double clip_norm, int32_t* not_finite, float* factor) {
   double sum = 0;
-  for (int64_t i = threadIdx.x; i < vectors * blocks; i += kThreads) sum += partial[i / blocks * kNormBlocks + i % blocks];
+  for (int64_t i = threadIdx.x; i < vectors * blocks; i += kThreads)
+    sum += partial[i / blocks * kNormBlocks + i % blocks];
   sum = block_sum(sum);
   if (threadIdx.x != 0) return;
   const bool finite = isfinite(sum) && isfinite(*scale);
@@ -232,10 +239,11 @@ __global__ void __launch_bounds__(kThreads)
 }
 
 template <class G>
-__global__ void __launch_bounds__(kThreads)
-    lars_sums_kernel(const float* p, const G* grad, int64_t count, const float* grad_factor, double* partial) {
+__global__ void __launch_bounds__(kThreads) lars_sums_kernel(const float* p, const G* grad, int64_t count,
+                                                             const float* grad_factor, double* partial) {
   const double factor = grad_factor != nullptr ? *grad_factor : 1.0f;
-  const bool aligned = reinterpret_cast<uintptr_t>(p) % kAccessBytes == 0 && reinterpret_cast<uintptr_t>(grad) % kAccessBytes == 0;
+  const bool aligned = reinterpret_cast<uintptr_t>(p) % kAccessBytes == 0 &&
+                       reinterpret_cast<uintptr_t>(grad) % kAccessBytes == 0;
   const double ps = block_sum(squares(p, count, 1.0, aligned));
   const double gs = block_sum(squares(grad, count, factor, aligned));
   if (threadIdx.x != 0) return;
@@ -244,24 +252,34 @@ __global__ void __launch_bounds__(kThreads)
 }
 
 __global__ void __launch_bounds__(kThreads)
-    lars_finish_kernel(const double* partial, int blocks, double trust, double weight_decay, double eps, float* local) {
+    lars_finish_kernel(const double* partial, int blocks, double trust, double weight_decay, double eps,
+                       float* local) {
   double ps = 0, gs = 0;
   for (int i = threadIdx.x; i < blocks; i += kThreads) {
     ps += partial[i];
     gs += partial[kNormBlocks + i];
   }
   const double p = sqrt(block_sum(ps)), g = sqrt(block_sum(gs));
-  if (threadIdx.x == 0) *local = p > 0 && g > 0 ? static_cast<float>(trust * p / (g + weight_decay * p + eps)) : 1.0f;
+  if (threadIdx.x == 0)
+    *local = p > 0 && g > 0 ? static_cast<float>(trust * p / (g + weight_decay * p + eps)) : 1.0f;
 }
 
-int norm_blocks(int64_t count) { return static_cast<int>(std::clamp<int64_t>(ceil_div(count, kThreads * 8), 1, kNormBlocks)); }
+int norm_blocks(int64_t count) {
+  return static_cast<int>(std::clamp<int64_t>(ceil_div(count, kThreads * 8), 1, kNormBlocks));
+}
 
 }  // namespace
 
 cudaError_t sgd(const SgdArgs& a, cudaStream_t stream) {
   const auto decay = static_cast<float>(a.weight_decay);
   if (a.momentum_buffer == nullptr) return update(a, PlainSgd{{nullptr}, decay, 0}, stream);
-  return update(a, MomentumSgd{{a.momentum_buffer}, decay, static_cast<float>(a.momentum), static_cast<float>(1 - a.dampening), 0, a.nesterov},
+  return update(a,
+                MomentumSgd{{a.momentum_buffer},
+                            decay,
+                            static_cast<float>(a.momentum),
+                            static_cast<float>(1 - a.dampening),
+                            0,
+                            a.nesterov},
                 stream);
 }
 
@@ -275,12 +293,16 @@ cudaError_t lars(const LarsArgs& a, cudaStream_t stream) {
   const int blocks = norm_blocks(a.count);
   const cudaError_t made = with_type(a.grad_type, [&](auto t) {
     using G = decltype(t);
-    lars_sums_kernel<<<static_cast<unsigned>(blocks), kThreads, 0, stream>>>(a.p, static_cast<const G*>(a.grad), a.count, a.grad_factor, partial);
+    lars_sums_kernel<<<static_cast<unsigned>(blocks), kThreads, 0, stream>>>(
+        a.p, static_cast<const G*>(a.grad), a.count, a.grad_factor, partial);
     lars_finish_kernel<<<1, kThreads, 0, stream>>>(partial, blocks, a.trust, a.weight_decay, a.eps, local);
     return cudaGetLastError();
   });
   if (made != cudaSuccess) return made;
-  return update(a, Lars{{a.momentum_buffer}, static_cast<float>(a.weight_decay), static_cast<float>(a.momentum), 0, local}, stream);
+  return update(
+      a,
+      Lars{{a.momentum_buffer}, static_cast<float>(a.weight_decay), static_cast<float>(a.momentum), 0, local},
+      stream);
 }
 
 cudaError_t rmsprop(const RmspropArgs& a, cudaStream_t stream) {
@@ -313,12 +335,16 @@ cudaError_t adamw(const AdamwArgs& a, cudaStream_t stream) {
 cudaError_t ema(const EmaArgs& a, cudaStream_t stream) {
   if (a.count < 0) return cudaErrorInvalidValue;
   if (a.count == 0) return cudaSuccess;
-  const auto blocks = static_cast<unsigned>(std::clamp<int64_t>(ceil_div(a.count, kThreads), 1, multiprocessors() * 16));
-  ema_kernel<<<blocks, kThreads, 0, stream>>>(a.shadow, a.p, a.count, static_cast<float>(a.decay), static_cast<float>(1 - a.decay));
+  const auto blocks =
+      static_cast<unsigned>(std::clamp<int64_t>(ceil_div(a.count, kThreads), 1, multiprocessors() * 16));
+  ema_kernel<<<blocks, kThreads, 0, stream>>>(a.shadow, a.p, a.count, static_cast<float>(a.decay),
+                                              static_cast<float>(1 - a.decay));
   return cudaGetLastError();
 }
 
-size_t unscale_check_scratch_bytes(int n) { return static_cast<size_t>(std::max(n, 1)) * kNormBlocks * sizeof(double); }
+size_t unscale_check_scratch_bytes(int n) {
+  return static_cast<size_t>(std::max(n, 1)) * kNormBlocks * sizeof(double);
+}
 
 cudaError_t unscale_check(const UnscaleCheckArgs& a, cudaStream_t stream) {
   if (a.n < 0) return cudaErrorInvalidValue;
@@ -332,12 +358,14 @@ cudaError_t unscale_check(const UnscaleCheckArgs& a, cudaStream_t stream) {
     std::copy_n(a.grads + start, n, some.one);
     const cudaError_t made = with_type(a.type, [&](auto t) {
       const dim3 grid(static_cast<unsigned>(blocks), static_cast<unsigned>(n));
-      unscale_sums_kernel<decltype(t)><<<grid, kThreads, 0, stream>>>(some, a.scale, partial + static_cast<int64_t>(start) * kNormBlocks);
+      unscale_sums_kernel<decltype(t)>
+          <<<grid, kThreads, 0, stream>>>(some, a.scale, partial + static_cast<int64_t>(start) * kNormBlocks);
       return cudaGetLastError();
     });
     if (made != cudaSuccess) return made;
   }
-  unscale_finish_kernel<<<1, kThreads, 0, stream>>>(partial, a.n, blocks, a.scale, a.clip_norm, a.not_finite, a.factor);
+  unscale_finish_kernel<<<1, kThreads, 0, stream>>>(partial, a.n, blocks, a.scale, a.clip_norm, a.not_finite,
+                                                    a.factor);
   return cudaGetLastError();
 }
 

@@ -14,10 +14,18 @@ constexpr double kLimit = 2e-6;
 /// A parameter with gradient and two states, of a length that is no multiple of a vector, begun off 16 bytes or not.
 struct Parameter {
   Parameter(Type grad_type, int64_t count, int64_t start)
-      : p(Tensor::random(Type::f32, {1, count, 0, start}, 1)), grad(Tensor::random(grad_type, {1, count, 0, start}, 2)),
-        first(Tensor::random(Type::f32, {1, count, 0, start}, 3, 0.1, 1)), second(Tensor::random(Type::f32, {1, count, 0, start}, 4, 0.1, 1)),
-        copy(grad_type, {1, count, 0, start}), lr(floats(1, 5, 0.1, 0.2)), factor(floats(1, 6, 0.5, 1)), old_p(p.host), old_first(first.host),
-        old_second(second.host), type(grad_type), count(count) {}
+      : p(Tensor::random(Type::f32, {1, count, 0, start}, 1)),
+        grad(Tensor::random(grad_type, {1, count, 0, start}, 2)),
+        first(Tensor::random(Type::f32, {1, count, 0, start}, 3, 0.1, 1)),
+        second(Tensor::random(Type::f32, {1, count, 0, start}, 4, 0.1, 1)),
+        copy(grad_type, {1, count, 0, start}),
+        lr(floats(1, 5, 0.1, 0.2)),
+        factor(floats(1, 6, 0.5, 1)),
+        old_p(p.host),
+        old_first(first.host),
+        old_second(second.host),
+        type(grad_type),
+        count(count) {}
 
   void give(UpdateArgs& a) {
     a.p = p.as<float>();
@@ -74,7 +82,9 @@ TEST_CASE("sgd, plain, with momentum, and Nesterov's") {
       }
       finish(sgd(a, nullptr));
       const auto g = [&](int64_t i) { return x.g(i) + 0.1 * x.old_p[static_cast<size_t>(i)]; };
-      const auto b = [&](int64_t i) { return 0.9 * x.old_first[static_cast<size_t>(i)] + (1 - a.dampening) * g(i); };
+      const auto b = [&](int64_t i) {
+        return 0.9 * x.old_first[static_cast<size_t>(i)] + (1 - a.dampening) * g(i);
+      };
       if (form > 0) compare(x.first, kLimit, 1, [&](int64_t, int64_t i) { return b(i); });
       compare_p(x, [&](int64_t i) {
         const double step = form == 0 ? g(i) : form == 1 ? b(i) : g(i) + 0.9 * b(i);
@@ -121,9 +131,11 @@ TEST_CASE("lars scales by the norms, and by 1 where one is 0") {
         ps += x.old_p[static_cast<size_t>(i)] * x.old_p[static_cast<size_t>(i)];
         gs += x.g(i) * x.g(i);
       }
-      const double p = std::sqrt(ps), g = std::sqrt(gs), local = p > 0 && g > 0 ? 0.02 * p / (g + 0.1 * p + 1e-3) : 1;
+      const double p = std::sqrt(ps), g = std::sqrt(gs),
+                   local = p > 0 && g > 0 ? 0.02 * p / (g + 0.1 * p + 1e-3) : 1;
       const auto b = [&](int64_t i) {
-        return 0.9 * x.old_first[static_cast<size_t>(i)] + local * x.lr(0, 0) * (x.g(i) + 0.1 * x.old_p[static_cast<size_t>(i)]);
+        return 0.9 * x.old_first[static_cast<size_t>(i)] +
+               local * x.lr(0, 0) * (x.g(i) + 0.1 * x.old_p[static_cast<size_t>(i)]);
       };
       compare(x.first, kLimit, 1, [&](int64_t, int64_t i) { return b(i); });
       compare_p(x, [&](int64_t i) { return x.old_p[static_cast<size_t>(i)] - b(i); });
@@ -167,7 +179,9 @@ TEST_CASE("adamw in its third step") {
     a.weight_decay = 0.1;
     finish(adamw(a, nullptr));
     const auto m = [&](int64_t i) { return 0.9 * x.old_first[static_cast<size_t>(i)] + 0.1 * x.g(i); };
-    const auto v = [&](int64_t i) { return 0.999 * x.old_second[static_cast<size_t>(i)] + 0.001 * x.g(i) * x.g(i); };
+    const auto v = [&](int64_t i) {
+      return 0.999 * x.old_second[static_cast<size_t>(i)] + 0.001 * x.g(i) * x.g(i);
+    };
     compare(x.first, kLimit, 1, [&](int64_t, int64_t i) { return m(i); });
     compare(x.second, kLimit, 1, [&](int64_t, int64_t i) { return v(i); });
     compare_p(x, [&](int64_t i) {
@@ -183,7 +197,8 @@ TEST_CASE("ema") {
   const auto before = shadow.host;
   const auto p = floats(1003, 2);
   finish(ema({shadow.as<float>(), p.as<float>(), 1003, 0.99}, nullptr));
-  compare(shadow, kLimit, 1, [&](int64_t, int64_t i) { return 0.99 * before[static_cast<size_t>(i)] + 0.01 * p(0, i); });
+  compare(shadow, kLimit, 1,
+          [&](int64_t, int64_t i) { return 0.99 * before[static_cast<size_t>(i)] + 0.01 * p(0, i); });
 }
 
 TEST_CASE("unscale_check finds what is not finite, and clips") {
@@ -204,13 +219,17 @@ TEST_CASE("unscale_check finds what is not finite, and clips") {
         const auto scale = floats(1, 3, 128, 128);
         Tensor not_finite(Type::i32, {1, 1}), factor(Type::f32, {1, 1});
         const Memory scratch(unscale_check_scratch_bytes(70));
-        finish(unscale_check({vectors.data(), 70, t, scale.as<float>(), clip, not_finite.as<int32_t>(), factor.as<float>(), scratch.get()}, nullptr));
+        finish(unscale_check({vectors.data(), 70, t, scale.as<float>(), clip, not_finite.as<int32_t>(),
+                              factor.as<float>(), scratch.get()},
+                             nullptr));
         double squares = 0;
         for (const Tensor& g : grads)
           for (double v : g.host) squares += v / 128 * v / 128;
         const double norm = std::sqrt(squares);
         compare(not_finite, 0, 1, [&](int64_t, int64_t) { return bad != 0 ? 1 : 0; });
-        compare(factor, 1e-6, 0, [&](int64_t, int64_t) { return bad != 0 ? 0 : (clip > 0 && norm > clip ? clip / norm : 1) / 128; });
+        compare(factor, 1e-6, 0, [&](int64_t, int64_t) {
+          return bad != 0 ? 0 : (clip > 0 && norm > clip ? clip / norm : 1) / 128;
+        });
       }
 }
 
