@@ -66,10 +66,17 @@ std::string plain(const ConfigValue& v) {
   return text != nullptr ? *text : shown(v);
 }
 
+/// Whether both name a plugin, and not the same one: the options of the one mean nothing to the other.
+bool names_another(const ConfigTable& table, const ConfigTable& value) {
+  const ConfigEntry *before = table.find("use"), *after = value.find("use");
+  return before != nullptr && after != nullptr && plain(before->value) != plain(after->value);
+}
+
 void put(SweepPoint& point, const Axis& axis, const ConfigValue& value) {
   const auto say = [&](const std::string& key, const ConfigValue& v) { point.label += fmt::format("{}{}={}", point.label.empty() ? "" : " ", key, plain(v)); };
   if (const auto* entries = value.as<ConfigTable>()) {
     ConfigTable& table = table_at(point.config, axis.path, axis.path.size(), value.at);
+    if (names_another(table, *entries)) table = {};
     for (const ConfigEntry& e : entries->entries()) {
       table.set(e.key, e.at, e.value);
       say(joined(axis.path) + "." + e.key, e.value);

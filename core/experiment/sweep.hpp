@@ -22,7 +22,8 @@ struct SweepPoint {
 void apply_sweep(ConfigTable& config, const std::string& assignment);
 
 /// Cartesian, in the order in which the axes are written, the last one varying fastest. An axis is a key ("data.batch") or a
-/// table ("model"), and then its values are tables whose keys are put over those that the file's table has.
+/// table ("model"), and then its values are tables whose keys are put over those that the file's table has; one that names
+/// another plugin (`use`) replaces it.
 /// Errors: usage: no list, an empty one, a value twice, more than kMostPoints.
 std::vector<SweepPoint> sweep_points(const ConfigTable& config);
 

@@ -56,12 +56,19 @@ std::map<std::pair<std::string, std::string>, std::string> column_names(const st
 
 /// What a block has in common.
 std::string heading(const Fields& r) {
-  std::string out = field(r, "mode");
-  for (const char* name : {"device_name", "precision", "comm", "sync", "sync_options"})
+  std::string out = field(r, "mode") + " · " + field(r, "device");
+  for (const char* name : {"precision", "comm", "sync", "sync_options"})
     if (!field(r, name).empty()) out += " · " + field(r, name);
   if (!field(r, "residency").empty()) out += " · images on " + field(r, "residency");
   if (!field(r, "replicas").empty() && field(r, "replicas") != "1") out += " · " + field(r, "replicas") + " replicas";
   return out;
+}
+
+/// " (AMD EPYC)": a row that failed early does not know it.
+std::string hardware(const std::vector<const Fields*>& rows) {
+  for (const auto* r : rows)
+    if (!field(*r, "device_name").empty()) return " (" + field(*r, "device_name") + ")";
+  return "";
 }
 
 std::string value_text(const Fields& r, const char* what, const char* format) {
@@ -126,7 +133,7 @@ std::string rate_table(std::span<const Fields> rows, const std::string& currency
   std::string out;
   for (const auto& head : order) {
     const Block block(blocks[head]);
-    out += (out.empty() ? "" : "\n") + block.table(head + "\nimages/s", "images_per_second", "{:.2f}");
+    out += (out.empty() ? "" : "\n") + block.table(head + hardware(blocks[head]) + "\nimages/s", "images_per_second", "{:.2f}");
     if (block.has("minutes_per_million")) out += "\n" + block.table("minutes for 1,000,000 images", "minutes_per_million", "{:.2f}");
     if (block.has("cost_per_million")) out += "\n" + block.table(currency + " for 1,000,000 images", "cost_per_million", "{:.4f}");
   }

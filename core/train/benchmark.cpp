@@ -117,6 +117,7 @@ record::ResultRow empty_row(const Experiment& e, const std::string& mode, const 
   row.precision = e.device.precision;
   row.batch_per_replica = e.data.batch;
   row.replicas = e.device.count;
+  if (e.run.mode == experiment::Mode::benchmark) row.residency = e.data.residency == "auto" ? "device" : e.data.residency;
   return row;
 }
 

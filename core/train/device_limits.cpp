@@ -12,7 +12,7 @@ namespace {
 
 constexpr int64_t kSides[] = {512, 1024, 2048, 4096, 8192};  // of the square matrices
 constexpr double kLongEnough_s = 0.02;  // a product of this length hides launches; larger ones gain nothing
-constexpr int kProducts = 5;
+constexpr int kTrials = 5, kTogether = 3;
 constexpr uint64_t kCopyBytes = uint64_t{256} << 20;  // far beyond any cache, small against any memory
 constexpr uint32_t kTimeoutMs = 100'000;
 
@@ -33,15 +33,19 @@ ir::Graph product_graph(int64_t side, DType t) {
   return g;
 }
 
-/// Seconds of `n` runs of something that is enqueued, waited for once.
+/// Seconds of one of several runs that are enqueued and waited for together; the best of a few times, after a first one.
 template <class Enqueue>
-double seconds_of(const exec::Device& device, Stream s, int n, Enqueue enqueue) {
+double best_s(const exec::Device& device, Stream s, Enqueue enqueue) {
   exec::DeviceEvent done(device);
-  record::Stopwatch watch;
-  for (int i = 0; i < n; ++i) enqueue();
-  done.record(s);
-  done.sync(kTimeoutMs);
-  return watch.elapsed_s() / n;
+  double best = 1e30;
+  for (int trial = 0; trial <= kTrials; ++trial) {
+    record::Stopwatch watch;
+    for (int i = 0; i < kTogether; ++i) enqueue();
+    done.record(s);
+    done.sync(kTimeoutMs);
+    if (trial > 0) best = std::min(best, watch.elapsed_s() / kTogether);
+  }
+  return best;
 }
 
 void zero(const exec::Device& device, const Buffer& b, Stream s) { device.check(device.raw().fill(s, b, 0, b.bytes, 0), "fill memory"); }
@@ -54,13 +58,12 @@ double product_flop_per_s(const exec::Device& device, DType precision) {
     exec::Program program(device, g, store, {});
     exec::DeviceStream stream(device);
     const Value x = 0, w = 1;
-    // Small numbers that are no zeros: arithmetic on zeros draws less power, and some devices run faster for it.
+    // Numbers that are no zeros, about 0.01 in f32 and bf16: on zeros some devices run faster.
     for (const Value v : {x, w})
       device.check(device.raw().fill(stream.get(), program.buffer(v), 0, program.bytes(v), 0x3c), "fill memory");
     program.refresh(stream.get());
     const auto run = [&] { program.run(stream.get(), 0); };
-    seconds_of(device, stream.get(), 1, run);
-    const double s = seconds_of(device, stream.get(), kProducts, run);
+    const double s = best_s(device, stream.get(), run);
     best = std::max(best, 2.0 * static_cast<double>(side) * static_cast<double>(side) * static_cast<double>(side) / s);
     if (s > kLongEnough_s) break;
   }
@@ -72,8 +75,7 @@ double copy_bytes_per_s(const exec::Device& device) {
   exec::DeviceStream stream(device);
   zero(device, from.get(), stream.get());
   const auto copy = [&] { device.check(device.raw().copy(stream.get(), to.get(), 0, from.get(), 0, kCopyBytes), "copy"); };
-  seconds_of(device, stream.get(), 1, copy);
-  return 2.0 * static_cast<double>(kCopyBytes) / seconds_of(device, stream.get(), kProducts, copy);
+  return 2.0 * static_cast<double>(kCopyBytes) / best_s(device, stream.get(), copy);
 }
 
 }  // namespace

@@ -116,7 +116,9 @@ class Sweep {
       else
         run_whole(p);
     } catch (const Error& error) {
-      fail(p, status_of(error), error.what(), error.exit_code());
+      const RowStatus status = status_of(error);
+      const std::string detail = status == RowStatus::unsupported && !error.notes().empty() ? " (" + error.notes()[0].second + ")" : "";
+      fail(p, status, error.what() + detail, status == RowStatus::gate_failed ? static_cast<int>(ErrorKind::numerics) : error.exit_code());
       for (const auto& [label, text] : error.notes()) context_.log->warning("sweep", fmt::format("{}: {}: {}", p.item->label, label, text));
     } catch (const std::bad_alloc&) {
       fail(p, RowStatus::out_of_memory, "out of host memory", static_cast<int>(ErrorKind::plugin));
@@ -144,7 +146,6 @@ class Sweep {
     manifest_written_ = true;
     p.row.device_name = device_names_[e.device.use] = replica.device().info().name;
     p.row.peak_device_bytes = static_cast<int64_t>(replica.device_bytes());
-    p.row.residency = e.data.residency == "auto" ? "device" : e.data.residency;
     if (p.repeats == 0) p.row.gate += ", " + (e.benchmark->pass == "train" ? check_training(e, replica) : check_inference(e, replica, *context_.host));
     std::vector<double> measured = measure_steps(e, replica, *context_.stop);
     if (*context_.stop) return measured;

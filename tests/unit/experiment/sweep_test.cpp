@@ -64,6 +64,13 @@ TEST_SUITE("experiment/sweep") {
     CHECK(value(p[1], "model", "depth") == nullptr);
   }
 
+  TEST_CASE("a table that names another plugin replaces the file's table") {
+    const auto p = points("[model]\nuse = 'resnet'\ndepth = 50\nclasses = 10\n[sweep]\nmodel = [{ use = 'vgg' }, { use = 'resnet', version = 'v2' }]");
+    CHECK(value(p[0], "model", "depth") == nullptr);
+    CHECK(value(p[0], "model", "classes") == nullptr);
+    CHECK(*value(p[1], "model", "depth")->as<int64_t>() == 50);
+  }
+
   TEST_CASE("what cannot be swept is refused") {
     CHECK(refusal("[sweep]\n'data.batch' = 3").find("a list of values is expected") != std::string::npos);
     CHECK(refusal("[sweep]\n'data.batch' = []").find("a list of values is expected") != std::string::npos);

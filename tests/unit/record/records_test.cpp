@@ -121,6 +121,10 @@ TEST_CASE("every value of a row stands under its own column") {
   row.minutes_per_million = 1e6;
   row.cost_per_million = std::nan("");
   row.gate = "replicas differ";
+  row.residency = "host";
+  row.fraction_of_roofline = 0.2;
+  row.repeats = 15;
+  row.sweep = "data.batch=1";
   const ScratchFolder folder;
   CsvWriter(folder / "results.csv", kResultHeader).append(to_fields(row));
   const auto lines = lines_of(content_of(folder / "results.csv"));
@@ -128,7 +132,7 @@ TEST_CASE("every value of a row stands under its own column") {
   CHECK(lines[0] == kResultHeader);
   CHECK(lines[1] ==
         "resnet,v,train,cpu,\"Some CPU, \"\"fast\"\"\",fp32,1,2,threads,none,o,gate_failed,3.5,4,5,6,7,8,9,10,11,12,"
-        "1000000,14,0.1,1000000,,,replicas differ");
+        "1000000,14,0.1,1000000,,,replicas differ,host,0.2,15,data.batch=1");
 }
 
 TEST_CASE("CSV fields are quoted where they must be and only there") {
