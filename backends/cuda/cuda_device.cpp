@@ -52,7 +52,7 @@ class CudaDevice final : public IDevice, public ICapture, public ICompiler {
     if (settings_.ordinal >= found.n_devices)
       throw sdk::Error(Code::invalid, "device " + std::to_string(settings_.ordinal) + " does not exist; there are " + std::to_string(found.n_devices));
     use();
-    check(cudaFree(nullptr), "open device " + std::to_string(settings_.ordinal));
+    check(cudaFree(nullptr), "open the device");
   }
   virtual ~CudaDevice() = default;
 
@@ -167,11 +167,11 @@ class CudaDevice final : public IDevice, public ICapture, public ICompiler {
   }
 
  private:
-  static void check(cudaError_t e, const std::string& what) { cuda::check(e, what); }
+  static void check(cudaError_t e, const char* what) { cuda::check(e, what); }
   static cudaStream_t native(Stream s) { return cuda::native(s); }
   static cudaEvent_t native(Event e) { return cuda::native(e); }
 
-  void use() const { check(cudaSetDevice(static_cast<int>(settings_.ordinal)), "choose device " + std::to_string(settings_.ordinal)); }
+  void use() const { check(cudaSetDevice(static_cast<int>(settings_.ordinal)), "choose the device"); }
 
   template <class F>
   Code run(const char* where, F&& body) noexcept {

@@ -24,11 +24,15 @@ inline Code code_of(cudaError_t e) {
   }
 }
 
-/// Throws sdk::Error where `e` is a failure; `what` says what was being done. Clears an error that does not stick.
-inline void check(cudaError_t e, const std::string& what) {
-  if (e == cudaSuccess) return;
+/// Throws sdk::Error for a failure; `what` says what was being done. Clears an error that does not stick.
+[[noreturn]] inline void fail(cudaError_t e, const std::string& what) {
   cudaGetLastError();
   throw sdk::Error(code_of(e), what + ": " + error_text(e));
+}
+
+/// fail() where `e` is a failure. Allocates nothing where it is none: steps call this.
+inline void check(cudaError_t e, const char* what) {
+  if (e != cudaSuccess) fail(e, what);
 }
 
 }  // namespace convoy::cuda

@@ -309,12 +309,16 @@ std::vector<Descriptor> proposals(const OperationGraph& graph, cudnnBackendHeurM
   return heuristic.children(CUDNN_ATTR_ENGINEHEUR_RESULTS, CUDNN_BACKEND_ENGINECFG_DESCRIPTOR);
 }
 
-std::shared_ptr<Plan> make_plan(const std::shared_ptr<CudnnHandle>& handle, const Configuration& c, const ConvProblem& p) {
+std::string name_of_plan(const Configuration& c, Epilogue epilogue) {
+  return (epilogue == Epilogue::bias_then_add ? "cudnn " : "cudnn add-first ") + c.tag;
+}
+
+std::shared_ptr<Plan> make_plan(const std::shared_ptr<CudnnHandle>& handle, const Configuration& c, const ConvProblem& p, const std::string& name) {
   Descriptor plan(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
   plan.set(CUDNN_ATTR_EXECUTION_PLAN_HANDLE, CUDNN_TYPE_HANDLE, handle->get());
   plan.set(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, c.config);
   plan.finalize("make a plan");
-  return std::make_shared<CudnnPlan>(handle, std::move(plan), p, "cudnn " + c.tag);
+  return std::make_shared<CudnnPlan>(handle, std::move(plan), p, name);
 }
 
 }  // namespace
@@ -323,7 +327,7 @@ CudnnHandle::CudnnHandle() { check(cudnn().create(&handle_), "open the library")
 CudnnHandle::~CudnnHandle() { cudnn().destroy(handle_); }
 
 std::vector<std::shared_ptr<Plan>> cudnn_plans(const std::shared_ptr<CudnnHandle>& handle, const ConvProblem& p,
-                                               Epilogue epilogue, int limit, std::string& reason) {
+                                               Epilogue epilogue, int limit, const std::string& wanted, std::string& reason) {
   std::vector<std::shared_ptr<Plan>> out;
   std::map<std::string, bool> seen;
   int unwanted = 0;
@@ -333,13 +337,13 @@ std::vector<std::shared_ptr<Plan>> cudnn_plans(const std::shared_ptr<CudnnHandle
       for (auto& proposal : proposals(graph, mode)) {
         if (static_cast<int>(out.size()) >= limit) return out;
         Configuration c = describe(std::move(proposal));
-        if (!seen.emplace(c.tag, true).second) continue;
+        if (!seen.emplace(c.tag, true).second || (!wanted.empty() && wanted != name_of_plan(c, epilogue))) continue;
         if (!acceptable(c, p)) {
           ++unwanted;
           continue;
         }
         try {
-          auto plan = make_plan(handle, c, p);
+          auto plan = make_plan(handle, c, p, name_of_plan(c, epilogue));
           if (plan->workspace_bytes() <= kWorkspaceLimit) out.push_back(std::move(plan));
         } catch (const sdk::Error& e) {
           reason = e.what();  // the heuristics propose what the engine then refuses: that is how one asks

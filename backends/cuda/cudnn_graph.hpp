@@ -27,9 +27,10 @@ class CudnnHandle {
 /// How the steps of a fused forward convolution follow each other; which is fastest differs by shape.
 enum class Epilogue { bias_then_add, add_then_bias };
 
-/// Plans that solve exactly `p`, at most `limit`, in the heuristics' order; empty where cuDNN has none, and then
+/// Plans that solve exactly `p`, at most `limit`, in the heuristics' order, or only the one called `wanted` where that is
+/// not empty; empty where cuDNN has none, and then
 /// `reason` says why. Each keeps `handle` alive.
 std::vector<std::shared_ptr<Plan>> cudnn_plans(const std::shared_ptr<CudnnHandle>& handle, const ConvProblem& p,
-                                               Epilogue epilogue, int limit, std::string& reason);
+                                               Epilogue epilogue, int limit, const std::string& wanted, std::string& reason);
 
 }  // namespace convoy::cuda

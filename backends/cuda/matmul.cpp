@@ -53,7 +53,7 @@ struct Shapes {
 class MatmulPlan final : public Plan {
  public:
   MatmulPlan(std::shared_ptr<MatmulHandle> handle, const ConvProblem& p)
-      : handle_(std::move(handle)), direction_(p.direction), add_(p.add), bias_(p.bias), shapes_(p),
+      : handle_(std::move(handle)), direction_(p.direction), add_(p.add), bias_(p.bias), wide_(p.out == Type::f32), shapes_(p),
         a_(p.type, shapes_.a.first, shapes_.a.second), b_(p.type, shapes_.b.first, shapes_.b.second),
         c_(p.add ? p.type : p.out, shapes_.d.first, shapes_.d.second), d_(p.out, shapes_.d.first, shapes_.d.second) {
     const auto compute = p.type == Type::f32 && p.tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F;
@@ -64,7 +64,7 @@ class MatmulPlan final : public Plan {
     const auto epilogue = p.bias && p.relu ? CUBLASLT_EPILOGUE_RELU_BIAS : p.bias ? CUBLASLT_EPILOGUE_BIAS
                           : p.relu         ? CUBLASLT_EPILOGUE_RELU : CUBLASLT_EPILOGUE_DEFAULT;
     set(CUBLASLT_MATMUL_DESC_EPILOGUE, epilogue);
-    if (p.bias) set(CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, data_type(p.type));
+    if (p.bias) set(CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, data_type(p.out));
   }
   ~MatmulPlan() override {
     if (product_ != nullptr) cublas_lt().desc_free(product_);
@@ -84,7 +84,10 @@ class MatmulPlan final : public Plan {
     std::erase_if(found, [](const auto& f) { return f.state != CUBLAS_STATUS_SUCCESS; });
     return found;
   }
-  void choose(const cublasLtMatmulHeuristicResult_t& found) { choice_ = found; }
+  void choose(const cublasLtMatmulHeuristicResult_t& found, int rank) {
+    choice_ = found;
+    rank_ = rank;
+  }
 
   uint64_t workspace_bytes() const override { return choice_.workspaceSize; }
   std::string tag() const override {
@@ -94,12 +97,13 @@ class MatmulPlan final : public Plan {
       cublas_lt().algo_get(&choice_.algo, what, &value, sizeof value, &written);
       return std::to_string(value);
     };
+    const std::string rank = " #" + std::to_string(rank_);  // two proposals may differ in what has no name
     return "cublaslt algo" + number(CUBLASLT_ALGO_CONFIG_ID) + " tile" + number(CUBLASLT_ALGO_CONFIG_TILE_ID) + " splitk" +
-           number(CUBLASLT_ALGO_CONFIG_SPLITK_NUM);
+           number(CUBLASLT_ALGO_CONFIG_SPLITK_NUM) + rank;
   }
 
   void enqueue(const PlanArguments& p, cudaStream_t s) const override {
-    if (bias_) set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, p.bias);
+    if (bias_) set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, wide_ ? static_cast<const void*>(p.bias_f32) : p.bias);
     const float one = 1, beta = add_ ? 1.0f : 0.0f;
     const bool forward = direction_ == Direction::forward, weights = direction_ == Direction::weight_gradient;
     void* a = weights ? p.x : p.w;
@@ -118,11 +122,12 @@ class MatmulPlan final : public Plan {
 
   std::shared_ptr<MatmulHandle> handle_;
   Direction direction_;
-  bool add_, bias_;
+  bool add_, bias_, wide_;
   Shapes shapes_;
   MatrixLayout a_, b_, c_, d_;
   cublasLtMatmulDesc_t product_ = nullptr;
   cublasLtMatmulHeuristicResult_t choice_{};
+  int rank_ = 0;
 };
 
 }  // namespace
@@ -140,7 +145,7 @@ std::vector<std::shared_ptr<Plan>> matmul_plans(const std::shared_ptr<MatmulHand
     const auto proposals = MatmulPlan(handle, p).proposals(limit);
     for (const auto& proposal : proposals) {
       auto plan = std::make_shared<MatmulPlan>(handle, p);  // one each: the bias pointer lives in the description
-      plan->choose(proposal);
+      plan->choose(proposal, static_cast<int>(out.size()));
       out.push_back(std::move(plan));
     }
     if (out.empty()) reason = "the heuristic knows no algorithm";

@@ -25,7 +25,8 @@ Buffer allocate_device(uint64_t bytes, uint64_t align, uint32_t ordinal) {
   if (bytes > UINT64_MAX - extra - 1)
     throw sdk::Error(Code::out_of_memory, std::to_string(bytes) + " bytes of device memory are more than there can be");
   void* raw = nullptr;
-  check(cudaMalloc(&raw, bytes + extra == 0 ? 1 : bytes + extra), std::to_string(bytes) + " bytes of device memory");
+  if (const cudaError_t e = cudaMalloc(&raw, bytes + extra == 0 ? 1 : bytes + extra); e != cudaSuccess)
+    fail(e, std::to_string(bytes) + " bytes of device memory");
   const auto address = reinterpret_cast<uint64_t>(raw);
   return {reinterpret_cast<void*>((address + align - 1) / align * align), bytes, address, ordinal, Mem::device};
 }
@@ -34,7 +35,8 @@ Buffer allocate_pinned(uint64_t bytes, uint64_t align, uint32_t ordinal) {
   if (const uint64_t all = sdk::host_bytes(false); bytes > (all != 0 ? all : UINT64_MAX / 2))
     throw sdk::Error(Code::out_of_memory, std::to_string(bytes) + " bytes of pinned memory asked for, the machine has " + std::to_string(all));
   void* raw = nullptr;
-  check(cudaHostAlloc(&raw, bytes + align, cudaHostAllocPortable), std::to_string(bytes) + " bytes of pinned memory");
+  if (const cudaError_t e = cudaHostAlloc(&raw, bytes + align, cudaHostAllocPortable); e != cudaSuccess)
+    fail(e, std::to_string(bytes) + " bytes of pinned memory");
   const auto address = reinterpret_cast<uint64_t>(raw);
   return {reinterpret_cast<void*>((address + align - 1) / align * align), bytes, address, ordinal, Mem::pinned};
 }
@@ -73,7 +75,7 @@ void release(const Buffer& b) noexcept {
 void copy(cudaStream_t s, const Buffer& dst, uint64_t dst_off, const Buffer& src, uint64_t src_off, uint64_t n) {
   if (n == 0) return;
   check(cudaMemcpyAsync(static_cast<char*>(dst.ptr) + dst_off, static_cast<const char*>(src.ptr) + src_off, n, cudaMemcpyDefault, s),
-        "copy of " + std::to_string(n) + " bytes");
+        "copy memory");
 }
 
 /// Host memory is filled by a callback in the stream: it lives in heap memory that the callback frees, so a captured
@@ -81,7 +83,7 @@ void copy(cudaStream_t s, const Buffer& dst, uint64_t dst_off, const Buffer& src
 void fill(cudaStream_t s, const Buffer& dst, uint64_t off, uint64_t n, uint32_t byte) {
   if (n == 0) return;
   void* at = static_cast<char*>(dst.ptr) + off;
-  if (dst.mem == Mem::device) return check(cudaMemsetAsync(at, static_cast<int>(byte), n, s), "fill of " + std::to_string(n) + " bytes");
+  if (dst.mem == Mem::device) return check(cudaMemsetAsync(at, static_cast<int>(byte), n, s), "fill memory");
   auto work = std::make_unique<HostFill>(HostFill{at, n, static_cast<int>(byte)});
   check(cudaLaunchHostFunc(s, run_host_fill, work.get()), "fill of host memory");
   static_cast<void>(work.release());

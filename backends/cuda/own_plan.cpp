@@ -10,7 +10,7 @@ class EpiloguePlan final : public Plan {
  public:
   EpiloguePlan(const ConvProblem& p, std::shared_ptr<Plan> plain) : problem_(p), plain_(std::move(plain)) {}
   uint64_t workspace_bytes() const override { return plain_->workspace_bytes(); }
-  std::string tag() const override { return plain_->tag() + " + epilogue"; }
+  std::string tag() const override { return plain_->tag() + kEpilogueMark; }
 
   void enqueue(const PlanArguments& a, cudaStream_t s) const override {
     plain_->enqueue(a, s);

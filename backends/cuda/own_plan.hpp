@@ -11,6 +11,9 @@ namespace convoy::cuda {
 /// `p` without its bias, add and relu.
 ConvProblem bare(const ConvProblem& p);
 
+/// What the name of such a plan ends in.
+constexpr const char* kEpilogueMark = " + epilogue";
+
 /// `plain` solves bare(p); an own kernel does the rest. Needs bias_f32.
 std::shared_ptr<Plan> with_epilogue(const ConvProblem& p, std::shared_ptr<Plan> plain);
 

@@ -2,9 +2,13 @@
 
 #include "cuda_error.hpp"
 #include "own_plan.hpp"
+#include "plan_memory.hpp"
+
+#include <convoy/sdk/narrow.hpp>
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <cstring>
 #include <mutex>
 #include <random>
@@ -17,6 +21,8 @@ namespace {
 constexpr unsigned kMostThreads = 16;   // plans are compiled by all processors; a handle each
 constexpr int kRepeats = 5;             // of a timing, odd: the median counts
 constexpr double kHopeless = 3;         // slower than the best by this factor at first sight: not timed any further
+constexpr std::size_t kSampled = 32768;       // elements of a result that are compared
+constexpr double kReferenceProducts = 3e8;    // more, and the own kernel would take too long as the reference
 constexpr uint64_t kPattern = 1 << 20;  // random elements that are repeated over the inputs
 
 struct Candidates {
@@ -28,9 +34,17 @@ void append(std::vector<std::shared_ptr<Plan>>& to, std::vector<std::shared_ptr<
   to.insert(to.end(), more.begin(), more.end());
 }
 
+bool fused(const ConvProblem& p) { return p.bias || p.add || p.relu; }
+
+/// Null where own kernels do not compute it.
+std::shared_ptr<Plan> own_plan(const ConvProblem& p) {
+  if (p.direction != Direction::weight_gradient && p.out != p.type) return nullptr;
+  return fused(p) ? with_epilogue(p, direct_plan(bare(p))) : direct_plan(p);
+}
+
 /// All that may solve `p`: the libraries' fused plans, their plain plans with an own kernel behind, own kernels alone
 /// where there is nothing else.
-Candidates candidates(const std::shared_ptr<CudnnHandle>& cudnn, const std::shared_ptr<MatmulHandle>& matmul, const ConvProblem& p, int limit) {
+Candidates all_candidates(const std::shared_ptr<CudnnHandle>& cudnn, const std::shared_ptr<MatmulHandle>& matmul, const ConvProblem& p, int limit) {
   Candidates out;
   std::string said;
   append(out.plans, matmul_plans(matmul, p, limit, said));
@@ -38,15 +52,43 @@ Candidates candidates(const std::shared_ptr<CudnnHandle>& cudnn, const std::shar
     out.reason = said;
     return out;
   }
-  append(out.plans, cudnn_plans(cudnn, p, Epilogue::bias_then_add, limit, out.reason));
-  if (p.bias && p.add) append(out.plans, cudnn_plans(cudnn, p, Epilogue::add_then_bias, limit, said));
-  if (p.bias || p.add || p.relu)
-    for (auto& plan : cudnn_plans(cudnn, bare(p), Epilogue::bias_then_add, std::max(1, limit / 2), said))
+  append(out.plans, cudnn_plans(cudnn, p, Epilogue::bias_then_add, limit, "", out.reason));
+  if (p.bias && p.add) append(out.plans, cudnn_plans(cudnn, p, Epilogue::add_then_bias, limit, "", said));
+  if (fused(p))
+    for (auto& plan : cudnn_plans(cudnn, bare(p), Epilogue::bias_then_add, std::max(1, limit / 2), "", said))
       out.plans.push_back(with_epilogue(p, std::move(plan)));
-  const bool own = p.direction == Direction::weight_gradient || p.out == p.type;
-  if (out.plans.empty() && own)
-    out.plans.push_back(p.bias || p.add || p.relu ? with_epilogue(p, direct_plan(bare(p))) : direct_plan(p));
+  if (out.plans.empty())
+    if (auto own = own_plan(p)) out.plans.push_back(std::move(own));
   return out;
+}
+
+/// The plan that was called `tag` when it won; none where the library no longer proposes it.
+Candidates remembered(const std::shared_ptr<CudnnHandle>& cudnn, const std::shared_ptr<MatmulHandle>& matmul, const ConvProblem& p, int limit,
+                      const std::string& tag) {
+  Candidates out;
+  std::string said;
+  const auto take = [&](std::vector<std::shared_ptr<Plan>> plans) {
+    for (auto& plan : plans)
+      if (out.plans.empty() && plan->tag() == tag) out.plans.push_back(std::move(plan));
+  };
+  if (tag.rfind("cublaslt", 0) == 0) {
+    take(matmul_plans(matmul, p, limit, said));
+  } else if (const auto at = tag.rfind(kEpilogueMark); at != std::string::npos && tag.rfind("direct", 0) != 0) {
+    for (auto& plan : cudnn_plans(cudnn, bare(p), Epilogue::bias_then_add, limit, tag.substr(0, at), said)) take({with_epilogue(p, std::move(plan))});
+  } else if (tag.rfind("direct", 0) == 0) {
+    if (auto own = own_plan(p)) take({std::move(own)});
+  } else {
+    const auto order = tag.rfind("cudnn add-first", 0) == 0 ? Epilogue::add_then_bias : Epilogue::bias_then_add;
+    take(cudnn_plans(cudnn, p, order, limit, tag, said));
+  }
+  return out;
+}
+
+Candidates candidates(const std::shared_ptr<CudnnHandle>& cudnn, const std::shared_ptr<MatmulHandle>& matmul, const ConvProblem& p, int limit,
+                      const std::string& tag) {
+  if (!tag.empty())
+    if (Candidates one = remembered(cudnn, matmul, p, limit, tag); !one.plans.empty()) return one;
+  return all_candidates(cudnn, matmul, p, limit);
 }
 
 /// Device memory that is freed with the object; empty where there was none.
@@ -196,21 +238,87 @@ double time_us(Timer& timer, const Plan& plan, const PlanArguments& a, double be
   }
 }
 
+/// Relative error, Euclidean, that two right results may have: a wrong plan is off by far more.
+double tolerance(const ConvProblem& p) {
+  if (p.type == Type::bf16) return 2e-2;
+  if (p.type == Type::f16 || p.tf32) return 5e-3;
+  return 1e-4;
+}
+
+/// The first and last elements of what a plan wrote, over memory that held NaN before.
+class Sample {
+ public:
+  Sample(Timer& timer, const Plan& plan, const ConvProblem& p, const PlanArguments& a) {
+    const bool forward = p.direction == Direction::forward, weights = p.direction == Direction::weight_gradient;
+    auto* out = static_cast<char*>(forward ? a.y : weights ? a.w : a.x);
+    const uint64_t bytes = forward ? p.y_bytes() : weights ? p.w_bytes() : p.x_bytes(), each = bytes_of(p.out);
+    const uint64_t part = std::min<uint64_t>(bytes, kSampled / 2 * each);
+    check(cudaMemsetAsync(out, 0xff, part, timer.stream()), "poison a result");
+    check(cudaMemsetAsync(out + bytes - part, 0xff, part, timer.stream()), "poison a result");
+    plan.enqueue(a, timer.stream());
+    std::vector<unsigned char> raw(2 * part);
+    check(cudaMemcpyAsync(raw.data(), out, part, cudaMemcpyDeviceToHost, timer.stream()), "read a result");
+    check(cudaMemcpyAsync(raw.data() + part, out + bytes - part, part, cudaMemcpyDeviceToHost, timer.stream()), "read a result");
+    check(cudaStreamSynchronize(timer.stream()), "run a plan");
+    for (uint64_t i = 0; i < raw.size(); i += each) values_.push_back(widen(raw.data() + i, p.out));
+  }
+  /// Infinite where either is not finite.
+  double error_of(const Sample& o) const {
+    double difference = 0, length = 0;
+    for (std::size_t i = 0; i < values_.size(); ++i) {
+      difference += (values_[i] - o.values_[i]) * (values_[i] - o.values_[i]);
+      length += values_[i] * values_[i];
+    }
+    const double error = std::sqrt(difference / std::max(length, 1e-30));
+    return error == error ? error : 1e30;
+  }
+
+ private:
+  static double widen(const unsigned char* at, Type t) {
+    if (t == Type::f32) {
+      float v = 0;
+      std::memcpy(&v, at, 4);
+      return static_cast<double>(v);
+    }
+    uint16_t bits = 0;
+    std::memcpy(&bits, at, 2);
+    return static_cast<double>(t == Type::bf16 ? sdk::bf16_to_f32(bits) : sdk::f16_to_f32(bits));
+  }
+  std::vector<double> values_;
+};
+
+/// Whose results count as right: the own kernel's where it is quick enough, else those of the library's first choice.
+std::shared_ptr<Plan> reference_of(const ConvProblem& p, const Candidates& found) {
+  const double products = static_cast<double>(p.N * p.K * p.P * p.Q) * static_cast<double>(p.C / p.groups * p.R * p.S);
+  auto own = products < kReferenceProducts && !p.linear ? own_plan(p) : nullptr;
+  return own ? own : found.plans[0];
+}
+
 void choose(Choice& c, const Candidates& found, Timer& timer, const Bench& bench) {
   const PlanArguments a = bench.arguments(c.problem);
+  const Sample right(timer, *reference_of(c.problem, found), c.problem, a);
   double best = 1e30;
+  int wrong = 0;
   for (const auto& plan : found.plans) {
     const double us = time_us(timer, *plan, a, best);
     if (us >= best) continue;
+    if (right.error_of(Sample(timer, *plan, c.problem, a)) > tolerance(c.problem)) {
+      ++wrong;
+      continue;
+    }
     best = us;
     c.plan = plan;
     c.us = us;
   }
   c.tried = static_cast<int>(found.plans.size());
-  if (!c.plan) throw sdk::Error(Code::device, c.problem.text() + ": none of " + std::to_string(c.tried) + " plans runs");
+  if (wrong > 0)
+    sdk::host().log(3, sdk::str("cuda"), sdk::str(c.problem.text() + ": " + std::to_string(wrong) + " of " + std::to_string(c.tried) +
+                                                  " plans give wrong results and are left out"));
+  if (!c.plan) c.plan = own_plan(c.problem);
+  if (!c.plan) throw sdk::Error(Code::device, c.problem.text() + ": none of " + std::to_string(c.tried) + " plans runs and gives the right result");
 }
 
-std::vector<Candidates> build_all(const std::vector<std::shared_ptr<Choice>>& todo, const Settings& settings) {
+std::vector<Candidates> build_all(const std::vector<std::shared_ptr<Choice>>& todo, const std::vector<std::string>& tags, const Settings& settings) {
   std::vector<Candidates> found(todo.size());
   const auto matmul = std::make_shared<MatmulHandle>();
   std::atomic<std::size_t> next{0};
@@ -221,7 +329,7 @@ std::vector<Candidates> build_all(const std::vector<std::shared_ptr<Choice>>& to
       check(cudaSetDevice(static_cast<int>(settings.ordinal)), "choose a device");
       const auto handle = std::make_shared<CudnnHandle>();
       for (std::size_t i = next++; i < todo.size(); i = next++)
-        found[i] = candidates(handle, matmul, todo[i]->problem, settings.candidates);
+        found[i] = candidates(handle, matmul, todo[i]->problem, settings.candidates, tags[i]);
     } catch (const std::exception& e) {
       const std::lock_guard lock(mutex);
       failure = e.what();
@@ -234,6 +342,16 @@ std::vector<Candidates> build_all(const std::vector<std::shared_ptr<Choice>>& to
   for (auto& t : threads) t.join();
   if (!failure.empty()) throw sdk::Error(Code::device, failure);
   return found;
+}
+
+/// What a plan's name depends on besides its problem.
+std::string device_key(const Settings& settings) {
+  cudaDeviceProp p{};
+  check(cudaGetDeviceProperties(&p, static_cast<int>(settings.ordinal)), "describe the device");
+  int driver = 0;
+  check(cudaDriverGetVersion(&driver), "ask for the driver's version");
+  return std::string(p.name) + " cudnn " + std::to_string(cudnn().version()) + " cublaslt " + std::to_string(cublas_lt().version()) + " driver " +
+         std::to_string(driver) + " candidates " + std::to_string(settings.candidates);
 }
 
 }  // namespace
@@ -249,15 +367,34 @@ void PlanSearch::run() {
   for (auto& [text, choice] : choices_)
     if (!choice->plan) todo.push_back(choice);
   if (todo.empty()) return;
-  const auto found = build_all(todo, settings_);
+  PlanMemory& memory = PlanMemory::of_process();
+  const std::string device = device_key(settings_);
+  memory.open(settings_.cache, device);
+  std::vector<std::string> tags;
+  for (const auto& choice : todo) tags.push_back(memory.find(device, choice->problem.text()));
+  const auto found = build_all(todo, tags, settings_);
   for (std::size_t i = 0; i < todo.size(); ++i)
     if (found[i].plans.empty()) throw sdk::Error(Code::unsupported, todo[i]->problem.text() + ": no plan: " + found[i].reason);
-  const Bench bench(todo, found);
+  std::vector<std::shared_ptr<Choice>> unknown;
+  std::vector<Candidates> theirs;
+  for (std::size_t i = 0; i < todo.size(); ++i)
+    if (found[i].plans.size() == 1 && found[i].plans[0]->tag() == tags[i]) {
+      todo[i]->plan = found[i].plans[0];
+    } else {
+      unknown.push_back(todo[i]);
+      theirs.push_back(found[i]);
+    }
+  if (unknown.empty()) return;
+  const Bench bench(unknown, theirs);
   if (!bench.usable())  // no room to time anything: the heuristics' own order
-    for (std::size_t i = 0; i < todo.size(); ++i) todo[i]->plan = found[i].plans[0];
+    for (std::size_t i = 0; i < unknown.size(); ++i) unknown[i]->plan = theirs[i].plans[0];
   if (!bench.usable()) return;
   Timer timer;
-  for (std::size_t i = 0; i < todo.size(); ++i) choose(*todo[i], found[i], timer, bench);
+  for (std::size_t i = 0; i < unknown.size(); ++i) {
+    choose(*unknown[i], theirs[i], timer, bench);
+    memory.add(device, unknown[i]->problem.text(), unknown[i]->plan->tag());
+  }
+  memory.save();
 }
 
 }  // namespace convoy::cuda

@@ -1,5 +1,7 @@
 #include "settings.hpp"
 
+#include "plan_memory.hpp"
+
 namespace convoy::cuda {
 
 namespace {
@@ -33,6 +35,9 @@ Settings read_settings(const Options& o) {
   s.graph = sdk::get(o, "graph", true);
   s.profile = sdk::get(o, "profile", false);
   s.candidates = static_cast<int>(sdk::get(o, "candidates", 8));
+  s.cache = sdk::get(o, "cache", "default");
+  if (s.cache == "default") s.cache = default_cache_folder();
+  if (s.cache == "off") s.cache.clear();
   return s;
 }
 

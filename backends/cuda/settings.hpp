@@ -19,12 +19,14 @@ struct Settings {
   bool graph = true;          // off: every step is enqueued kernel by kernel
   bool profile = false;
   int candidates = 8;         // plans timed for each distinct operation; 1 = the heuristics' first
+  std::string cache;          // folder of remembered plans; empty = none
 };
 
 constexpr const char* kSchema =
     "fusion : bool = true # compute several nodes in one kernel\n"
     "graph : bool = true # record a step once and replay it\n"
     "candidates : int = 8 [1..64] # algorithms timed for each distinct convolution; 1 takes the library's first\n"
+    "cache : string = \"default\" # folder that remembers which algorithms won; \"off\" searches anew\n"
     "nondeterministic : bool = false # allow algorithms whose bits differ from run to run\n"
     "profile : bool = false # log where the time of a step goes, when it is over";
 

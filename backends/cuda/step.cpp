@@ -4,7 +4,9 @@
 
 namespace convoy::cuda {
 
-void KernelStep::enqueue(cudaStream_t s) { check(body_(Operands(addresses().data()), s), Step::label()); }
+void KernelStep::enqueue(cudaStream_t s) {
+  if (const cudaError_t e = body_(Operands(addresses().data()), s); e != cudaSuccess) fail(e, label());
+}
 
 void PlanStep::enqueue(cudaStream_t s) {
   const auto& p = addresses();
