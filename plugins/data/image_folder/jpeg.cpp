@@ -51,6 +51,7 @@ bool harmless(int warning) {
     case JWRN_ADOBE_XFORM:
     case JWRN_EXTRANEOUS_DATA:
     case JWRN_JFIF_MAJOR:
+    case JWRN_NOT_SEQUENTIAL:
     case JWRN_BOGUS_ICC: return true;
     default: return false;
   }

@@ -48,6 +48,7 @@ Picture decode_png(const std::vector<unsigned char>& file, const Limits& limits)
   check(spng_decoded_image_size(c, SPNG_FMT_RGB8, &bytes));
   Picture out{header.width, header.height, std::vector<unsigned char>(bytes)};
   check(spng_decode_image(c, out.rgb.data(), bytes, SPNG_FMT_RGB8, 0));
+  check(spng_decode_chunks(c));  // the last data chunk's checksum, and what stands behind it
   return upright(std::move(out), orientation_of(c));
 }
 
