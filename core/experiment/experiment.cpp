@@ -50,7 +50,7 @@ void check_replicas(const Experiment& e, const ConfigTable& config) {
 
 Experiment make_experiment(const ConfigTable& config, const std::string& name, SchemaSource& schemas) {
   check_tables(config);
-  if (const auto points = sweep_points(config); points.size() > 1 || !points[0].label.empty())
+  if (!Sweep(config).empty())
     throw Error(ErrorKind::usage, fmt::format("{}: a file with a [sweep] is many experiments, and one is wanted", to_string(config.find("sweep")->at)));
   const Position file = config.entries().empty() ? Position{name, 0, 0} : Position{config.entries()[0].at.file, 0, 0};
   const auto table = [&](const char* t) { return section(config, t, file); };

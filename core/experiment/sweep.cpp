@@ -12,11 +12,6 @@ namespace convoy::experiment {
 
 namespace {
 
-struct Axis {
-  std::vector<std::string> path;
-  const ConfigArray* values;
-};
-
 std::string joined(const std::vector<std::string>& path) {
   std::string out;
   for (const auto& p : path) out += (out.empty() ? "" : ".") + p;
@@ -29,25 +24,6 @@ std::vector<std::string> split_path(const std::string& key) {
     if (c == '.') out.emplace_back();
     else out.back() += c;
   return out;
-}
-
-/// Axes of a table; a bare `data.batch = [...]` is a table in a table and means the same as a quoted key.
-void collect(const ConfigTable& table, const std::vector<std::string>& prefix, std::vector<Axis>& out) {
-  for (const ConfigEntry& e : table.entries()) {
-    auto path = prefix;
-    for (auto& part : split_path(e.key)) path.push_back(std::move(part));
-    if (const auto* inner = e.value.as<ConfigTable>()) {
-      collect(*inner, path, out);
-      continue;
-    }
-    const auto* values = e.value.as<ConfigArray>();
-    if (values == nullptr || values->empty())
-      throw Error(ErrorKind::usage, fmt::format("{}: sweep.{} = {} is not allowed; a list of values is expected", to_string(e.at), quoted(e.key), shown(e.value)))
-          .note("fix", "\"optimizer.lr\" = [0.1, 0.05]");
-    if (path[0] == "sweep" || path[0] == "run")
-      throw Error(ErrorKind::usage, fmt::format("{}: [{}] cannot be swept", to_string(e.at), path[0])).note("fix", "sweep keys of the other tables");
-    out.push_back({path, values});
-  }
 }
 
 ConfigTable& table_at(ConfigTable& root, const std::vector<std::string>& path, std::size_t depth, const Position& at) {
@@ -72,19 +48,19 @@ bool names_another(const ConfigTable& table, const ConfigTable& value) {
   return before != nullptr && after != nullptr && plain(before->value) != plain(after->value);
 }
 
-void put(SweepPoint& point, const Axis& axis, const ConfigValue& value) {
+void put(SweepPoint& point, const std::vector<std::string>& path, const ConfigValue& value) {
   const auto say = [&](const std::string& key, const ConfigValue& v) { point.label += fmt::format("{}{}={}", point.label.empty() ? "" : " ", key, plain(v)); };
   if (const auto* entries = value.as<ConfigTable>()) {
-    ConfigTable& table = table_at(point.config, axis.path, axis.path.size(), value.at);
+    ConfigTable& table = table_at(point.config, path, path.size(), value.at);
     if (names_another(table, *entries)) table = {};
     for (const ConfigEntry& e : entries->entries()) {
       table.set(e.key, e.at, e.value);
-      say(joined(axis.path) + "." + e.key, e.value);
+      say(joined(path) + "." + e.key, e.value);
     }
     return;
   }
-  table_at(point.config, axis.path, axis.path.size() - 1, value.at).set(axis.path.back(), value.at, value);
-  say(joined(axis.path), value);
+  table_at(point.config, path, path.size() - 1, value.at).set(path.back(), value.at, value);
+  say(joined(path), value);
 }
 
 /// Splits at commas outside of quotes and brackets.
@@ -121,16 +97,6 @@ std::string value_text(const ConfigValue& v) {
   return "[" + out + "]";
 }
 
-std::vector<Axis> axes_of(const ConfigTable& config) {
-  std::vector<Axis> axes;
-  const ConfigEntry* e = config.find("sweep");
-  if (e == nullptr) return axes;
-  const auto* table = e->value.as<ConfigTable>();
-  if (table == nullptr) throw Error(ErrorKind::usage, fmt::format("{}: 'sweep' is {}; a table is expected", to_string(e->at), kind_text(e->value))).note("fix", "[sweep]");
-  collect(*table, {}, axes);
-  return axes;
-}
-
 }  // namespace
 
 void apply_sweep(ConfigTable& config, const std::string& assignment) {
@@ -148,24 +114,57 @@ void apply_sweep(ConfigTable& config, const std::string& assignment) {
   table_at(config, {"sweep"}, 1, at).set(key, at, {std::move(values), at});
 }
 
-std::vector<SweepPoint> sweep_points(const ConfigTable& config) {
-  std::vector<SweepPoint> points{{"", config}};
-  points[0].config.erase("sweep");
-  for (const Axis& axis : axes_of(config)) {
-    if (points.size() * axis.values->size() > kMostPoints)
-      throw Error(ErrorKind::usage, fmt::format("[sweep] has more than {} combinations", kMostPoints));
-    std::vector<SweepPoint> next;
-    for (const auto& p : points)
-      for (const auto& v : *axis.values) {
-        next.push_back(p);
-        put(next.back(), axis, v);
-      }
-    points = std::move(next);
+Sweep::Sweep(const ConfigTable& config) : config_(config) {
+  const ConfigEntry* e = config.find("sweep");
+  if (e == nullptr) return;
+  const auto* table = e->value.as<ConfigTable>();
+  if (table == nullptr) throw Error(ErrorKind::usage, fmt::format("{}: 'sweep' is {}; a table is expected", to_string(e->at), kind_text(e->value))).note("fix", "[sweep]");
+  collect(*table, {});
+  std::set<std::vector<std::string>> paths;
+  for (const Axis& axis : axes_) {
+    if (!paths.insert(axis.path).second) throw Error(ErrorKind::usage, fmt::format("{}: '{}' is swept twice", to_string(e->at), joined(axis.path)));
+    size_ *= axis.values->size();  // neither is above kMostPoints: no overflow
+    if (size_ > kMostPoints) throw Error(ErrorKind::usage, fmt::format("{}: [sweep] has more than {} combinations", to_string(e->at), kMostPoints));
   }
-  std::set<std::string> seen;
-  for (const auto& p : points)
-    if (!seen.insert(p.label).second) throw Error(ErrorKind::usage, fmt::format("[sweep] has the combination '{}' twice", p.label));
-  return points;
+}
+
+/// A bare `data.batch = [...]` is a table in a table and means the same as a quoted key.
+void Sweep::collect(const ConfigTable& table, const std::vector<std::string>& prefix) {
+  for (const ConfigEntry& e : table.entries()) {
+    auto path = prefix;
+    for (auto& part : split_path(e.key)) path.push_back(std::move(part));
+    if (const auto* inner = e.value.as<ConfigTable>()) {
+      collect(*inner, path);
+      continue;
+    }
+    const auto* values = e.value.as<ConfigArray>();
+    if (values == nullptr || values->empty() || values->size() > kMostPoints)
+      throw Error(ErrorKind::usage, fmt::format("{}: sweep.{} = {} is not allowed; a list of values is expected", to_string(e.at), quoted(e.key), shown(e.value)))
+          .note("fix", "\"optimizer.lr\" = [0.1, 0.05]");
+    if (path[0] == "sweep" || path[0] == "run")
+      throw Error(ErrorKind::usage, fmt::format("{}: [{}] cannot be swept", to_string(e.at), path[0])).note("fix", "sweep keys of the other tables");
+    std::set<std::string> seen;
+    for (const ConfigValue& v : *values)
+      if (!seen.insert(value_text(v)).second) throw Error(ErrorKind::usage, fmt::format("{}: sweep.{} has {} twice", to_string(v.at), quoted(e.key), shown(v)));
+    axes_.push_back({std::move(path), values});
+  }
+}
+
+SweepPoint Sweep::point(std::size_t i) const {
+  SweepPoint out{"", config_};
+  out.config.erase("sweep");
+  std::size_t inner = size_;
+  for (const Axis& axis : axes_) {
+    inner /= axis.values->size();
+    put(out, axis.path, (*axis.values)[i / inner % axis.values->size()]);
+  }
+  return out;
+}
+
+std::set<std::string> Sweep::tables() const {
+  std::set<std::string> out;
+  for (const Axis& axis : axes_) out.insert(axis.path[0]);
+  return out;
 }
 
 std::string to_toml(const ConfigTable& config) {
@@ -181,10 +180,10 @@ std::string to_toml(const ConfigTable& config) {
 
 std::string resolved_sweep(const ConfigTable& config, const std::string& first) {
   ConfigTable out = parse_toml(first, "resolved.toml");
-  for (const Axis& axis : axes_of(config)) {
-    const ConfigEntry* written = config.find(axis.path[0]);
+  for (const std::string& table : Sweep(config).tables()) {
+    const ConfigEntry* written = config.find(table);
     if (written != nullptr) out.set(written->key, written->at, written->value);
-    else out.erase(axis.path[0]);
+    else out.erase(table);
   }
   const ConfigEntry* sweep = config.find("sweep");
   out.set(sweep->key, sweep->at, sweep->value);

@@ -4,6 +4,8 @@
 
 #include "experiment/config_value.hpp"
 
+#include <cstddef>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -21,11 +23,34 @@ struct SweepPoint {
 /// Errors: usage.
 void apply_sweep(ConfigTable& config, const std::string& assignment);
 
+/// The combinations of a file, made one at a time: a file is small, ten thousand copies of it are not.
 /// Cartesian, in the order in which the axes are written, the last one varying fastest. An axis is a key ("data.batch") or a
 /// table ("model"), and then its values are tables whose keys are put over those that the file's table has; one that names
 /// another plugin (`use`) replaces it.
-/// Errors: usage: no list, an empty one, a value twice, more than kMostPoints.
-std::vector<SweepPoint> sweep_points(const ConfigTable& config);
+class Sweep {
+ public:
+  /// Borrows the file. Errors: usage: no list, an empty one, an axis or a value twice, more than kMostPoints.
+  explicit Sweep(const ConfigTable& config);
+
+  /// Whether nothing is swept: one point without a label.
+  bool empty() const { return axes_.empty(); }
+  std::size_t size() const { return size_; }
+  /// Errors: usage, where an axis does not fit the file.
+  SweepPoint point(std::size_t i) const;
+  /// The top-level tables that an axis changes.
+  std::set<std::string> tables() const;
+
+ private:
+  struct Axis {
+    std::vector<std::string> path;
+    const ConfigArray* values;
+  };
+  void collect(const ConfigTable& table, const std::vector<std::string>& prefix);
+
+  const ConfigTable& config_;
+  std::vector<Axis> axes_;
+  std::size_t size_ = 1;
+};
 
 /// The file as TOML text, comments lost.
 std::string to_toml(const ConfigTable& config);

@@ -233,7 +233,7 @@ std::string compare_training(const Instance& found, const Instance& expected, co
   for (std::size_t i = 0; i < found.graph.gradients.pairs.size(); ++i) {
     const auto [param, grad] = found.graph.gradients.pairs[i];
     const std::string& name = found.graph.graph[param].name;
-    gradients.add(name, found.batch->values(grad), expected.batch->values(grad));
+    gradients.add(name, found.batch->values(grad), expected.batch->values(expected.graph.gradients.pairs[i].second));
     updates.add(name, found.update(i), expected.update(i));
   }
   const double g = gradients.typical();
@@ -296,17 +296,17 @@ std::string check_inference(const Experiment& e, Replica& replica, plugin::Host&
 std::string check_against(const std::string& oracle, const Experiment& e, plugin::Registry& registry, plugin::Host& host) {
   const bool training = e.benchmark->pass == "train";
   const auto model = registry.create<IModel>(Kind::model, e.model.use, e.model.options, e.model.at);
-  ModelSpec spec;
-  const StepGraph graph = build_small(*model, e, host, training, spec);
-  const RandomBatch data(spec, static_cast<uint64_t>(e.run.seed));
   Experiment own = e;
   own.model.weights.clear();  // they may not fit this size
   Experiment other = own;
-  other.device = {};
+  other.device = {};  // in fp32
   other.device.use = oracle;
+  ModelSpec spec;
+  const StepGraph graph = build_small(*model, own, host, training, spec), other_graph = build_small(*model, other, host, training, spec);
+  const RandomBatch data(spec, static_cast<uint64_t>(e.run.seed));
   const auto device = open_device(own, registry, host), other_device = open_device(other, registry, host);
   const Instance found(*device, graph, own, own.device.execution, data.batch());
-  const Instance expected(*other_device, graph, other, "", data.batch());
+  const Instance expected(*other_device, other_graph, other, "", data.batch());
   const GateTolerance tolerance = gate_tolerance(e.device.precision, graph.graph);
   if (training) return compare_training(found, expected, tolerance, oracle);
   return fmt::format("logits within {:.1g} of {}", logits_error(found.batch->logits(), expected.batch->logits(), oracle, tolerance.logits), oracle);

@@ -41,8 +41,11 @@ Loaded load(const RunArguments& a, Environment& environment) {
   if (a.allow_experiment_plugins) environment.registry().allow_experiment_plugins(fs::absolute(a.experiment).parent_path());
   RegistrySchemas schemas(environment);
   Loaded out;
-  for (const auto& point : experiment::sweep_points(config))
+  const experiment::Sweep sweep(config);
+  for (std::size_t i = 0; i < sweep.size(); ++i) {
+    const auto point = sweep.point(i);
     out.items.push_back({point.label, experiment::make_experiment(point.config, fs::path(a.experiment).stem().string(), schemas)});
+  }
   out.resolved = experiment::to_toml(out.first());
   if (!out.plain()) out.resolved = experiment::resolved_sweep(config, out.resolved);
   out.notice = schemas.auto_notice();

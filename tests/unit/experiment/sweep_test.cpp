@@ -12,7 +12,14 @@ using namespace convoy::experiment;
 
 namespace {
 
-std::vector<SweepPoint> points(const std::string& text) { return sweep_points(parse_toml(text, "exp.toml")); }
+std::vector<SweepPoint> points_of(const ConfigTable& config) {
+  const Sweep sweep(config);
+  std::vector<SweepPoint> out;
+  for (std::size_t i = 0; i < sweep.size(); ++i) out.push_back(sweep.point(i));
+  return out;
+}
+
+std::vector<SweepPoint> points(const std::string& text) { return points_of(parse_toml(text, "exp.toml")); }
 
 std::vector<std::string> labels(const std::vector<SweepPoint>& points) {
   std::vector<std::string> out;
@@ -74,9 +81,10 @@ TEST_SUITE("experiment/sweep") {
   TEST_CASE("what cannot be swept is refused") {
     CHECK(refusal("[sweep]\n'data.batch' = 3").find("a list of values is expected") != std::string::npos);
     CHECK(refusal("[sweep]\n'data.batch' = []").find("a list of values is expected") != std::string::npos);
-    CHECK(refusal("[sweep]\n'data.batch' = [1, 2, 1]").find("'data.batch=1' twice") != std::string::npos);
+    CHECK(refusal("[sweep]\n'data.batch' = [1, 2, 1]").find("has 1 twice") != std::string::npos);
     CHECK(refusal("[sweep]\n'run.seed' = [1, 2]").find("[run] cannot be swept") != std::string::npos);
     CHECK(refusal("model = 3\n[sweep]\n'model.use' = ['a']").find("'model' is no table") != std::string::npos);
+    CHECK(refusal("[sweep]\n'data.batch' = [1, 2]\ndata.batch = [3]").find("'data.batch' is swept twice") != std::string::npos);
     std::string many = "[sweep]\n";
     for (int axis = 0; axis < 5; ++axis) many += "'data.k" + std::to_string(axis) + "' = [1, 2, 3, 4, 5, 6, 7, 8, 9]\n";
     CHECK(refusal(many).find("more than 10000") != std::string::npos);
@@ -87,7 +95,7 @@ TEST_SUITE("experiment/sweep") {
     apply_sweep(config, "data.batch=8,16");
     apply_sweep(config, "device.use=cpu,\"a,b\"");
     apply_sweep(config, "model=[{use='x', sizes=[1, 2]}]");
-    CHECK(labels(sweep_points(config)) ==
+    CHECK(labels(points_of(config)) ==
           std::vector<std::string>{"data.batch=8 device.use=cpu model.use=x model.sizes=[1, 2]", "data.batch=8 device.use=a,b model.use=x model.sizes=[1, 2]",
                                    "data.batch=16 device.use=cpu model.use=x model.sizes=[1, 2]", "data.batch=16 device.use=a,b model.use=x model.sizes=[1, 2]"});
     for (const char* wrong : {"", "data.batch", "data.batch=", "=1,2"}) CHECK_THROWS_AS(apply_sweep(config, wrong), Error);
@@ -98,7 +106,7 @@ TEST_SUITE("experiment/sweep") {
                                    "[sweep]\nmodel = [{ use = 'resnet', depth = 50 }]\ndata.batch = [1, 2]", "exp.toml");
     const std::string text = to_toml(config);
     const auto again = parse_toml(text, "again.toml");
-    CHECK(labels(sweep_points(again)) == labels(sweep_points(config)));
+    CHECK(labels(points_of(again)) == labels(points_of(config)));
     CHECK(to_toml(again) == text);
   }
 }
