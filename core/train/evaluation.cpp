@@ -14,16 +14,19 @@ namespace convoy::train {
 
 namespace {
 
-/// Sums over counted samples.
+/// Sums over counted samples: those with a label. A dataset gives -1 for one that it could not read.
 struct Totals {
+  uint64_t read = 0;
   uint64_t samples = 0;
   double loss = 0;
   uint64_t top1 = 0;
   uint64_t top5 = 0;
 
-  void add(const StepResult& r) {
-    samples += r.counted;
-    loss += static_cast<double>(r.loss) * static_cast<double>(r.counted);
+  void add(const StepResult& r, const std::vector<int32_t>& labels) {
+    const auto labelled = static_cast<uint64_t>(std::count_if(labels.begin(), labels.end(), [](int32_t l) { return l >= 0; }));
+    read += r.counted;
+    samples += labelled;
+    loss += static_cast<double>(r.loss) * static_cast<double>(labelled);
     top1 += static_cast<uint64_t>(r.top1);
     top5 += static_cast<uint64_t>(r.top5);
   }
@@ -64,7 +67,7 @@ EvaluationReport evaluate(const exec::Device& device, exec::Program& program, co
     const StepResult r = pipeline.finish();
     if (!std::isfinite(r.loss))
       throw Error(ErrorKind::numerics, fmt::format("the loss of evaluation batch {} is not finite ({})", r.step, r.loss));
-    totals.add(r);
+    totals.add(r, labels[r.step % labels.size()]);
     if (take_logits) hand_out(r, labels[r.step % labels.size()], options.batch, take_logits);
     feed.give_back(r.step);
   };
@@ -79,7 +82,7 @@ EvaluationReport evaluate(const exec::Device& device, exec::Program& program, co
 
   EvaluationReport out;
   const auto n = static_cast<double>(std::max<uint64_t>(1, totals.samples));
-  out.samples = totals.samples;
+  out.samples = totals.read;
   out.loss = totals.loss / n;
   out.top1 = static_cast<double>(totals.top1) / n;
   out.top5 = static_cast<double>(totals.top5) / n;

@@ -12,6 +12,7 @@
 #include "train/replica.hpp"
 #include "train/run_files.hpp"
 #include "train/run_recorder.hpp"
+#include "train/skipped_samples.hpp"
 #include "train/weights.hpp"
 
 #include <fmt/format.h>
@@ -69,6 +70,7 @@ class Run {
   void prepare() {
     const std::string resolved = experiment::to_toml(e_);
     record::write_atomic(context_.directory.resolved_toml(), resolved);
+    skipped_.emplace(*context_.host, *context_.log, context_.directory.skipped());
     replica_.emplace(e_, *context_.registry, *context_.host);
     write_run_manifest(context_, e_, resolved, replica_->threads());
     for (const Runnable& r : {replica_->train(), replica_->eval()})

@@ -26,6 +26,8 @@ using experiment::Experiment;
 using experiment::Mode;
 using record::RowStatus;
 
+constexpr std::size_t kStatus = 11, kRate = 12, kGate = 28;  // columns of kResultHeader
+
 struct Point {
   const SweepItem* item;
   record::ResultRow row;
@@ -236,8 +238,6 @@ class Sweep {
     return out;
   }
 
-  static constexpr std::size_t kStatus = 11, kGate = 28;  // columns of kResultHeader
-
   struct SmallGate {
     std::string text;
     std::optional<GateFailed> failure;
@@ -263,6 +263,7 @@ SweepOutcome run_sweep(const std::vector<SweepItem>& items, const std::string& r
   summary.status = out.exit_code == 0 ? "done" : *context.stop ? "stopped" : "failed";
   summary.exit_code = out.exit_code;
   summary.wall_s = watch.elapsed_s();
+  if (out.rows.size() == 1 && !out.rows[0].at(kRate).empty()) summary.images_per_second = std::stod(out.rows[0][kRate]);
   summary.more.add("rows", static_cast<int64_t>(out.rows.size()));
   record::write_summary(context.directory.summary(), summary);
   return out;

@@ -30,6 +30,8 @@ TEST_SUITE("benchmark") {
     CHECK(number(r, "fraction_of_limit") > 0);
     CHECK(number(r, "fraction_of_limit") < 1);
     CHECK(number(r, "fraction_of_roofline") > number(r, "fraction_of_limit"));
+    CHECK(run.summary["status"] == "done");
+    CHECK(run.summary["images_per_second"].get<double>() == doctest::Approx(rate));
     CHECK(has(run.outcome.text, "EUR for 1,000,000 images"));
     for (const char* file : {"resolved.toml", "manifest.json", "summary.json", "log.txt"}) CHECK_MESSAGE(std::filesystem::exists(run.folder / file), file);
   }
