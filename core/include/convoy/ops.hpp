@@ -121,6 +121,14 @@ struct ConcatAttrs {
   int32_t axis;
 };
 
+/// slice         (x) -> y = x[start, start + length) along `axis`; also concat's gradient
+struct SliceAttrs {
+  uint32_t struct_size;
+  int32_t axis;
+  int64_t start;
+  int64_t length;
+};
+
 /// reshape       (x) -> y[dim...]                      same number of elements, row-major
 struct ReshapeAttrs {
   uint32_t struct_size;
@@ -162,14 +170,6 @@ struct ImageNormalizeAttrs {
 };
 
 // ---- backward, where not named above ------------------------------------------------------------------------
-
-/// slice         (x) -> y = x[start, start + length) along `axis`; concat's gradient
-struct SliceAttrs {
-  uint32_t struct_size;
-  int32_t axis;
-  int64_t start;
-  int64_t length;
-};
 
 /// add_n         (x0, x1, ...) -> y = sum, in order     no attributes
 

@@ -1,9 +1,11 @@
-// concat along an axis, and slice, which is its gradient.
+// concat along an axis, and slice, which is its gradient; slice's own is a concat with zeros around.
 #include "ir/op_rule.hpp"
 
 #include <convoy/ops.hpp>
 
 #include <fmt/format.h>
+
+#include <algorithm>
 
 namespace convoy::ir {
 
@@ -56,6 +58,30 @@ void gradient_concat(Backward& b) {
   }
 }
 
+/// Zeros shaped like `x`, but `length` long along `axis`; nothing where that is no length at all.
+void add_zeros(Backward& b, std::vector<Value>& parts, Value x, std::size_t axis, int64_t length) {
+  if (length == 0) return;
+  auto dims = b.tensor(x).dims;
+  dims[axis] = length;
+  FillAttrs a{};
+  a.struct_size = sizeof a;
+  a.dtype = b.tensor(x).dtype;
+  a.rank = static_cast<uint32_t>(dims.size());
+  std::copy(dims.begin(), dims.end(), a.dim);
+  parts.push_back(b.emit_one(Op::fill, {}, pack(a), "zeros"));
+}
+
+void gradient_slice(Backward& b) {
+  const auto a = b.attrs<SliceAttrs>();
+  const auto axis = static_cast<std::size_t>(a.axis);
+  std::vector<Value> parts;
+  add_zeros(b, parts, b.in(0), axis, a.start);
+  parts.push_back(b.dy());
+  add_zeros(b, parts, b.in(0), axis, b.tensor(b.in(0)).dims[axis] - a.start - a.length);
+  const ConcatAttrs c{sizeof(ConcatAttrs), a.axis};
+  b.set(0, b.emit_one(Op::concat, parts, pack(c), "grad"));
+}
+
 bool is_single(const Graph&, const Node& n) { return n.in.size() == 1; }
 
 bool takes_all(const Graph& g, const Node& n) {
@@ -69,7 +95,7 @@ const OpRule kRules[] = {
     {.op = Op::concat, .name = "concat", .min_inputs = 1, .max_inputs = kAnyNumber, .attrs_size = sizeof(ConcatAttrs),
      .infer = infer_concat, .gradient = gradient_concat, .identity = is_single},
     {.op = Op::slice, .name = "slice", .min_inputs = 1, .max_inputs = 1, .attrs_size = sizeof(SliceAttrs),
-     .earliest = Phase::backward, .infer = infer_slice, .identity = takes_all, .constant = same},
+     .infer = infer_slice, .gradient = gradient_slice, .identity = takes_all, .constant = same},
 };
 
 }  // namespace

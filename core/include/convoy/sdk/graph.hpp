@@ -204,6 +204,16 @@ class Graph {
     return one(Op::global_avg_pool, {x}, a, n);
   }
 
+  /// Average over `out` windows along each side, from floor(i in / out) to ceil((i + 1) in / out): PyTorch's adaptive
+  /// pooling. Windows overlap, or repeat, where sizes do not divide; nothing at all where the size is `out` already.
+  Var adaptive_avg_pool(Var x, const Pair& out, const std::string& name = {}) {
+    const std::string n = named(name, x, ".adaptive_avg_pool");
+    const TensorDesc in = image(x, n);
+    if (out.h < 1 || out.w < 1) throw Error(Code::invalid, n + ": the size to give out must be positive");
+    if (in.dim[2] % out.h == 0 && in.dim[3] % out.w == 0) return average(x, {in.dim[2] / out.h, in.dim[3] / out.w}, n);
+    return adapt(adapt(x, 2, out.h, n + ".rows"), 3, out.w, n + ".columns");
+  }
+
   Var lrn(Var x, const Lrn& l = {}, const std::string& name = {}) {
     auto a = sized<LrnAttrs>();
     a.size = l.size;
@@ -229,6 +239,15 @@ class Graph {
     auto a = sized<ConcatAttrs>();
     a.axis = axis;
     return one(Op::concat, xs, a, named(name, xs[0], ".concat"));
+  }
+
+  /// x[start, start + length) along `axis`.
+  Var slice(Var x, int32_t axis, int64_t start, int64_t length, const std::string& name = {}) {
+    auto a = sized<SliceAttrs>();
+    a.axis = axis;
+    a.start = start;
+    a.length = length;
+    return one(Op::slice, {x}, a, named(name, x, ".slice"));
   }
 
   Var reshape(Var x, const std::vector<int64_t>& dims, const std::string& name = {}) {
@@ -313,6 +332,25 @@ class Graph {
     a.ceil_mode = p.ceil_mode ? 1 : 0;
     a.count_include_pad = p.count_include_pad ? 1 : 0;
     return one(op, {x}, a, name);
+  }
+
+  /// Windows side by side.
+  Var average(Var x, const Pair& window, const std::string& name) {
+    return window.h == 1 && window.w == 1 ? x : avg_pool(x, {window, window}, name);
+  }
+
+  /// Adaptive pooling along one axis.
+  Var adapt(Var x, int32_t axis, int64_t out, const std::string& name) {
+    const int64_t in = image(x, name).dim[axis];
+    const auto window = [axis](int64_t n) { return axis == 2 ? Pair(n, 1) : Pair(1, n); };
+    if (in % out == 0) return average(x, window(in / out), name);
+    std::vector<Var> parts;
+    for (int64_t i = 0; i < out; ++i) {
+      const int64_t start = i * in / out, length = ((i + 1) * in + out - 1) / out - start;
+      const std::string part = name + std::to_string(i);
+      parts.push_back(average(length == in ? x : slice(x, axis, start, length, part + ".slice"), window(length), part));
+    }
+    return concat(parts, name, axis);
   }
 
   /// Shape of x, which must be (N, C, H, W).
