@@ -35,6 +35,7 @@ class Grouping {
       case Op::linear: return chain(n, {Op::bias_add, Op::relu});
       case Op::batch_norm_infer: return chain(n, {Op::add, Op::relu});
       case Op::add: return chain(n, {Op::relu});
+      case Op::sgd: return updates(n);
       default: return chain(n, {});
     }
   }
@@ -116,6 +117,24 @@ class Grouping {
       taken_[before] = true;
       group.nodes.insert(group.nodes.begin(), before);
       group.position = before;
+    }
+    groups_.push_back(std::move(group));
+  }
+
+  /// Whether two updates differ in nothing but their operands.
+  bool alike(uint32_t a, uint32_t b) const {
+    if (g_.node(b).op != Op::sgd || g_.in(a, 3) != g_.in(b, 3) || (g_.in(a, 2) == kNoValue) != (g_.in(b, 2) == kNoValue)) return false;
+    const auto x = g_.attrs<SgdAttrs>(a), y = g_.attrs<SgdAttrs>(b);
+    return x.nesterov == y.nesterov && x.momentum == y.momentum && x.dampening == y.dampening && x.weight_decay == y.weight_decay;
+  }
+
+  /// Stands at its last node: by then every gradient is there, and none of the parameters is read any more.
+  void updates(uint32_t n) {
+    Group group{n, {}, n};
+    for (uint32_t next = n; next < g_.nodes() && !taken_[next] && alike(n, next); ++next) {
+      taken_[next] = true;
+      group.nodes.push_back(next);
+      group.position = next;
     }
     groups_.push_back(std::move(group));
   }

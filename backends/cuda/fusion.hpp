@@ -33,6 +33,7 @@ struct Group {
 ///   [add_n] [relu_grad] batch_norm_grad                   where the forward chain is a group, too
 ///   [relu_grad] bias_grad
 ///   [add_n] relu_grad
+///   sgd sgd ...                                           one behind the other, with the same rate and constants
 ///
 /// `fuse` = false: a group for each node.
 std::vector<Group> group_nodes(const GraphIndex& g, bool fuse);

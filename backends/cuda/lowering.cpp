@@ -74,6 +74,7 @@ void Lowering::settle(Value v) {
 
 void Lowering::renew_copies(Value updated) {
   const Place home = boundary_place(updated);
+  for (const auto& [key, d] : derived_[updated]) derive_step(updated, d, When::run);
   if (written_along_[updated]) return;
   for (const Place& p : places_[updated])
     if (p.buffer != home.buffer) convert_step(updated, home, p, When::run);
@@ -116,6 +117,28 @@ Place Lowering::read(Value v, const Form& form) {
 }
 
 Place Lowering::read(Value v) { return read(v, plain(graph_.tensor(v))); }
+
+Place Lowering::derived(Value v, const std::string& key, uint64_t bytes, const KernelStep::Body& body) {
+  auto& all = derived_[v];
+  if (const auto found = all.find(key); found != all.end()) return found->second.place;
+  const Derived made{{schedule_.arena_buffer(bytes), {}}, body};
+  const bool once = lives_across_steps(graph_.tensor(v)) && graph_.producer(v) == kNoNode;
+  derive_step(v, made, once ? When::refresh : When::run);
+  all.emplace(key, made);
+  return made.place;
+}
+
+void Lowering::derive_step(Value v, const Derived& d, When when) {
+  const Place from = places_[v].at(0);
+  conversions_ += when == When::run ? 1 : 0;
+  schedule_.add(when, std::make_unique<KernelStep>(label("blocks"), std::vector<Operand>{{from.buffer, false}, {d.place.buffer, true}}, d.body));
+}
+
+Place Lowering::write_derived(Value v, const std::string& key, uint64_t bytes) {
+  const Derived made{{schedule_.arena_buffer(bytes), {}}, {}};
+  derived_[v].emplace(key, made);
+  return made.place;
+}
 
 Place Lowering::boundary_place(Value v) {
   const int32_t alias = graph_.tensor(v).alias_of;

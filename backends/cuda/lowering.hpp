@@ -55,12 +55,17 @@ class Lowering {
   Place read(Value v, const Form& form);
   /// As the core sees it: row-major, its own type.
   Place read(Value v);
+  /// Something made of `v` that is no form of it, known by `key`: made once by `body` from (v as it lies first, the
+  /// result), at the times at which read() would convert.
+  Place derived(Value v, const std::string& key, uint64_t bytes, const KernelStep::Body& body);
 
   // ---- writing -----------------------------------------------------------------------------------------------
   /// A place for `v`, written by the current group.
   Place write(Value v, const Form& form);
   /// `v` is the same memory as `place`: a view.
   void share(Value v, const Place& place);
+  /// A place for what derived() will find under `key`; the current group writes it, and not `v` itself.
+  Place write_derived(Value v, const std::string& key, uint64_t bytes);
   /// Memory without a value.
   Place make(uint64_t bytes);
   /// Of an updated parameter: a copy that an update kernel may write along, in the order of its f32 original; then
@@ -99,8 +104,13 @@ class Lowering {
   void finish();
 
  private:
+  struct Derived {
+    Place place;
+    KernelStep::Body body;
+  };
   const Place* find(Value v, const Form& form) const;
   Place boundary_place(Value v);
+  void derive_step(Value v, const Derived& d, When when);
   void convert_step(Value v, const Place& from, const Place& to, When when);
   std::string label(const std::string& how) const;
   struct LossScale {
@@ -124,6 +134,7 @@ class Lowering {
   uint32_t conversions_ = 0;
   uint32_t first_step_ = 0;
   std::optional<LossScale> loss_scale_;
+  std::map<Value, std::map<std::string, Derived>> derived_;
   std::vector<bool> unscaled_;  // by value
   bool checked_ = false;        // the gradients that the updates read are known to be finite, or not
 };

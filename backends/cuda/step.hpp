@@ -65,6 +65,8 @@ class Operands {
   T* at(std::size_t i) const {
     return static_cast<T*>(p_[i]);
   }
+  /// Those from the i-th on.
+  Operands from(std::size_t i) const { return Operands(p_ + i); }
 
  private:
   void* const* p_;

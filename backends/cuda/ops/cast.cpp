@@ -1,4 +1,5 @@
 // cast, cast_copy, image_normalize and fill.
+#include "image_blocks.hpp"
 #include "lowering.hpp"
 
 #include <algorithm>
@@ -38,6 +39,18 @@ void normalize(Lowering& l, const Group& group) {
   const TensorDesc& t = g.tensor(x);
   if (t.dim[1] > 4) throw Refused("takes pictures of at most 4 channels");
   if (t.dtype != DType::u8) need_f32(g, x);
+  if (const auto blocks = common_block_shape(l, y)) {
+    BlockImageArgs args;
+    args.shape = *blocks, args.x_type = type_of(t.dtype), args.y_type = l.compute();
+    std::copy(attrs.mean, attrs.mean + 4, args.mean);
+    std::copy(attrs.stdev, attrs.stdev + 4, args.stdev);
+    return l.kernel("normalize to blocks", {Lowering::in(l.read(x)), Lowering::out(l.write_derived(y, key_of(*blocks), image_bytes(*blocks)))},
+                    [args](const Operands& p, cudaStream_t s) {
+                      BlockImageArgs a = args;
+                      a.x = p.at<void>(0), a.y = p.at<void>(1);
+                      return block_image(a, s);
+                    });
+  }
   const Form form = normalized_form(l, y);
   ImageNormalizeArgs args;
   args.x_type = type_of(t.dtype), args.y_type = form.type;

@@ -1,6 +1,7 @@
 // conv2d and its gradients: plans of cuDNN or cuBLASLt, channels last. Weights are read in the compute type, from copies
 // that refresh() and the updates write; their gradients end in f32. Without a backward pass, a batch_norm_infer behind a
 // convolution is folded into its weights.
+#include "image_blocks.hpp"
 #include "lowering.hpp"
 #include "product.hpp"
 
@@ -25,6 +26,26 @@ ConvProblem problem_of(const Lowering& l, uint32_t n, Value x, Value y, const Fo
   return p;
 }
 
+/// The same convolution over blocks of pixels.
+ConvProblem blocked(ConvProblem p, const BlockShape& b) {
+  p.C = b.channels, p.H = b.blocks[0], p.W = b.blocks[1], p.R = b.window[0], p.S = b.window[1];
+  p.stride = {1, 1};
+  p.pad_lo = p.pad_hi = {0, 0};
+  return p;
+}
+
+Place blocked_image(Lowering& l, Value x, const BlockShape& b) {
+  return l.derived(x, key_of(b), image_bytes(b), [b, type = l.compute()](const Operands& p, cudaStream_t s) {
+    BlockImageArgs a;
+    a.shape = b, a.x = p.at<void>(0), a.y = p.at<void>(1), a.y_type = type;
+    return block_image(a, s);
+  });
+}
+
+KernelStep::Body weight_blocks(const BlockShape& b, Type type) {
+  return [=](const Operands& p, cudaStream_t s) { return block_weights(b, p.at(0), p.at<void>(1), type, s); };
+}
+
 Form input_form(const Lowering& l, uint32_t n, Value x) {
   return l.graph().attrs<ConvAttrs>(n).groups == 1 ? l.image(x) : l.activation(x);
 }
@@ -41,11 +62,11 @@ struct Folded {
 };
 
 /// The weights of a convolution with a batch normalisation of fixed statistics folded in, made in refresh().
-Folded fold(Lowering& l, Value w, Value bias, uint32_t norm, const Form& form) {
+Folded fold(Lowering& l, Value w, Value bias, uint32_t norm, const Form& form, const std::optional<BlockShape>& blocks) {
   const GraphIndex& g = l.graph();
   const TensorDesc t = g.tensor(w);
   const int64_t outputs = t.dim[0], each = g.elements(w) / outputs;
-  const bool direct = form.channels == t.dim[1];
+  const bool direct = form.channels == t.dim[1] && !blocks;
   const Form unpadded = packed(t, direct ? form.type : Type::f32);
   const Place folded = l.make(bytes_in(t, unpadded)), bias_f32 = l.make(4 * static_cast<uint64_t>(outputs));
   const double eps = g.attrs<BatchNormAttrs>(norm).eps;
@@ -63,7 +84,10 @@ Folded fold(Lowering& l, Value w, Value bias, uint32_t norm, const Form& form) {
   }, When::refresh);
 
   Folded out{folded, bias_f32, bias_f32};
-  if (!direct) {
+  if (blocks) {
+    out.weights = l.make(weight_bytes(*blocks));
+    l.kernel("blocks", {Lowering::in(folded), Lowering::out(out.weights)}, weight_blocks(*blocks, form.type), When::refresh);
+  } else if (!direct) {
     out.weights = l.make(bytes_in(t, form));
     l.kernel("pad", {Lowering::in(folded), Lowering::out(out.weights)}, [t, unpadded, form](const Operands& p, cudaStream_t s) {
       return convert(t, p.at<void>(0), unpadded, p.at<void>(1), form, s);
@@ -88,18 +112,20 @@ void forward(Lowering& l, const Group& group) {
   const Value bias = bias_node == kNoNode ? kNoValue : g.in(bias_node, 1);
   const Form x_form = input_form(l, n, x);
   ConvProblem p = problem_of(l, n, x, g.out(n, 0), x_form);
+  const auto blocks = block_shape(l, n, x);
+  if (blocks) p = blocked(p, *blocks);
   const Form w_form = weight_form(l, w, x_form, p.groups);
   p.bias = bias != kNoValue || norm != kNoNode;
   p.add = add != kNoNode;
   p.relu = group.member(g, Op::relu) != kNoNode;
 
   Lowering::PlanPlaces at;
-  at.x = l.read(x, x_form);
+  at.x = blocks ? blocked_image(l, x, *blocks) : l.read(x, x_form);
   if (norm != kNoNode) {
-    const Folded folded = fold(l, w, bias, norm, w_form);
+    const Folded folded = fold(l, w, bias, norm, w_form, blocks);
     at.w = folded.weights, at.bias = folded.bias, at.bias_f32 = folded.bias_f32;
   } else {
-    at.w = l.read(w, w_form);
+    at.w = blocks ? l.derived(w, key_of(*blocks), weight_bytes(*blocks), weight_blocks(*blocks, l.compute())) : l.read(w, w_form);
     if (p.bias) at.bias = l.read(bias, plain(l.compute())), at.bias_f32 = l.read(bias, plain(Type::f32));
   }
   if (p.add) {
@@ -127,6 +153,18 @@ void input_gradient(Lowering& l, const Group& group) {
   l.plan(p, at);
 }
 
+void blocked_weight_gradient(Lowering& l, uint32_t n, const ConvProblem& p, const BlockShape& b) {
+  const GraphIndex& g = l.graph();
+  const Value dy = g.in(n, 0), x = g.in(n, 1), dw = g.out(n, 0);
+  Lowering::PlanPlaces at;
+  at.y = l.read(dy, l.activation(dy));
+  at.x = blocked_image(l, x, b);
+  at.w = l.make(weight_bytes(b));
+  l.plan(p, at);
+  l.kernel("unblock", {Lowering::in(at.w), Lowering::out(l.write(dw, l.full(dw)))},
+           [b, type = l.compute()](const Operands& q, cudaStream_t s) { return unblock_weights(b, q.at<void>(0), type, q.at(1), s); });
+}
+
 /// The libraries' convolutions write a weight gradient in the type of their input; a product writes f32 at once.
 void weight_gradient(Lowering& l, const Group& group) {
   const GraphIndex& g = l.graph();
@@ -135,6 +173,7 @@ void weight_gradient(Lowering& l, const Group& group) {
   const Form x_form = input_form(l, n, x);
   ConvProblem p = problem_of(l, n, x, dy, x_form);
   p.direction = Direction::weight_gradient;
+  if (const auto blocks = block_shape(l, n, x)) return blocked_weight_gradient(l, n, blocked(p, *blocks), *blocks);
   const Form padded = weight_form(l, dw, x_form, p.groups);
   Form written = padded;
   if (p.is_product()) p.out = written.type = Type::f32;

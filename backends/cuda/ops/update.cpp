@@ -1,6 +1,7 @@
 // Update rules, in place on the core's f32 parameters and states; where they can, they write the working copy that the
 // next step computes with along.
 #include "lowering.hpp"
+#include "sgd_many.hpp"
 
 #include <span>
 
@@ -69,13 +70,24 @@ struct Update {
 
 void sgd_node(Lowering& l, const Group& group) {
   const auto attrs = l.graph().attrs<SgdAttrs>(group.leader);
-  const Update u(l, group.leader, 4);
-  l.kernel("sgd", u.uses, [u, attrs](const Operands& p, cudaStream_t s) {
-    SgdArgs a;
-    u.fill(a, p, 3);
-    a.momentum_buffer = u.at(p, 2);
-    a.momentum = attrs.momentum, a.dampening = attrs.dampening, a.weight_decay = attrs.weight_decay, a.nesterov = attrs.nesterov != 0;
-    return sgd(a, s);
+  std::vector<Update> all;
+  std::vector<std::size_t> begins;
+  std::vector<Lowering::Use> uses;
+  for (uint32_t n : group.nodes) {
+    begins.push_back(uses.size());
+    all.emplace_back(l, n, 4);
+    uses.insert(uses.end(), all.back().uses.begin(), all.back().uses.end());
+  }
+  l.kernel("sgd of " + std::to_string(all.size()), uses, [all, begins, attrs](const Operands& p, cudaStream_t s) {
+    std::vector<SgdArgs> args(all.size());
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      SgdArgs& a = args[i];
+      const Operands own = p.from(begins[i]);
+      all[i].fill(a, own, 3);
+      a.momentum_buffer = all[i].at(own, 2);
+      a.momentum = attrs.momentum, a.dampening = attrs.dampening, a.weight_decay = attrs.weight_decay, a.nesterov = attrs.nesterov != 0;
+    }
+    return args.size() == 1 ? sgd(args[0], s) : sgd_many(args.data(), static_cast<int>(args.size()), s);
   });
 }
 

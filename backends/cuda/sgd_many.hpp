@@ -1,0 +1,12 @@
+// SGD of many parameters in one launch: a network has hundreds, most of them small, and a launch each costs more than
+// their bytes do. The rule is kernels.hpp's sgd.
+#pragma once
+
+#include "kernels/kernels.hpp"
+
+namespace convoy::cuda {
+
+/// All with the same lr, skip flag and constants; `args`: host memory, read during the call. grad is f32.
+cudaError_t sgd_many(const SgdArgs* args, int n, cudaStream_t s);
+
+}  // namespace convoy::cuda
