@@ -32,6 +32,7 @@ class RunDirectory {
   std::filesystem::path metrics() const { return root_ / "metrics.ndjson"; }
   std::filesystem::path results() const { return root_ / "results.csv"; }
   std::filesystem::path predictions() const { return root_ / "predictions.csv"; }
+  std::filesystem::path skipped() const { return root_ / "skipped.ndjson"; }
   std::filesystem::path summary() const { return root_ / "summary.json"; }
   std::filesystem::path log() const { return root_ / "log.txt"; }
   std::filesystem::path report() const { return root_ / "report.html"; }

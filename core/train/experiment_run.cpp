@@ -255,6 +255,10 @@ class Run {
 
   void finish(double wall_s) {
     summary_.wall_s = wall_s;
+    if (skipped_ && skipped_->count() > 0) {
+      summary_.more.add("skipped_samples", static_cast<int64_t>(skipped_->count()));
+      notice(fmt::format("{} samples could not be read and were left out: {}", skipped_->count(), context_.directory.skipped().string()));
+    }
     record::write_summary(context_.directory.summary(), summary_);
   }
 
@@ -262,6 +266,7 @@ class Run {
   const RunContext& context_;
   record::ResultRow* row_;
   record::Summary summary_;
+  std::optional<SkippedSamples> skipped_;  // before the replica, whose dataset writes to it
   std::optional<Replica> replica_;
   std::vector<std::filesystem::path> saved_;
 };
