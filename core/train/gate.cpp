@@ -139,17 +139,15 @@ double logits_error(const Values& found, const Values& expected, const std::stri
 
 // ---- the small instance ----------------------------------------------------------------------------------------------
 
-constexpr uint32_t kSmallSides[] = {64, 96, 128, 160};  // pixels: the first at which the network can be built
-constexpr uint32_t kSmallBatch = 2;
-
 /// The small instance on one device.
 struct Instance {
-  Instance(const exec::Device& device, const StepGraph& g, const Experiment& e, const std::string& execution, const Batch& data)
+  Instance(const exec::Device& device, const StepGraph& g, const Experiment& e, const std::string& execution, const Batch& data, const NamedValues& statistics)
       : graph(g), store(device), program(device, g.graph, store, {execution, e.device.deterministic, nullptr}) {
     {
       exec::DeviceStream stream(device);
       fill_parameters(program, g.graph, e, stream.get());
     }
+    set_statistics(program, g.graph, statistics, device);
     batch.emplace(device, program, g, data, static_cast<uint64_t>(e.run.seed));
     for (const auto& pair : g.gradients.pairs) before.push_back(batch->values(pair.first));
     loss = finite_loss(batch->step(gate_lr(e)));
@@ -167,28 +165,6 @@ struct Instance {
   std::vector<Values> before;
   double loss = 0;
 };
-
-StepGraph build_small(IModel& model, const Experiment& e, plugin::Host& host, bool training, ModelSpec& spec) {
-  ModelSpec wanted = sdk::sized<ModelSpec>();
-  wanted.classes = static_cast<uint32_t>(e.model.classes);
-  host.check(model.defaults(&wanted), e.model.use, "say what it was made for");
-  const uint32_t full = e.model.image != 0 ? static_cast<uint32_t>(e.model.image) : wanted.height;
-  wanted.batch = kSmallBatch;
-  wanted.dtype = DType::f32;
-  for (const uint32_t side : kSmallSides) {
-    if (side >= full) break;
-    spec = wanted;
-    spec.height = spec.width = side;
-    try {
-      return build_step_graph(model, e.model.use, step_request(e, spec, {}, training), host);
-    } catch (const Error&) {
-      // The network needs larger pictures: the next size.
-    }
-  }
-  spec = wanted;
-  spec.height = spec.width = full;
-  return build_step_graph(model, e.model.use, step_request(e, spec, {}, training), host);
-}
 
 /// Relative errors over parameters of one kind of value.
 class Errors {
@@ -268,7 +244,7 @@ std::string check_training(const Experiment& e, Replica& replica) {
   return fmt::format("slope within {:.1g} %", 100 * error);
 }
 
-std::string check_inference(const Experiment& e, Replica& replica, plugin::Host& host) {
+std::string check_inference(const Experiment& e, Replica& replica, const NamedValues& statistics, plugin::Host& host) {
   const Runnable eval = replica.eval();
   const auto seed = static_cast<uint64_t>(e.run.seed);
   const FirstBatch data(replica.device(), replica.data(), Split::eval, replica.spec().batch, replica.eval_samples(), seed);
@@ -286,6 +262,7 @@ std::string check_inference(const Experiment& e, Replica& replica, plugin::Host&
     exec::DeviceStream stream(replica.device());
     fill_parameters(program, graph.graph, e, stream.get());
   }
+  set_statistics(program, graph.graph, statistics, replica.device());
   FixedBatch unfused(replica.device(), program, graph, data.batch(), seed);
   unfused.step(0);
   found.resize(std::size_t{spec.batch} * spec.classes);
@@ -293,7 +270,7 @@ std::string check_inference(const Experiment& e, Replica& replica, plugin::Host&
   return fmt::format("logits within {:.1g} of unfused", error);
 }
 
-std::string check_against(const std::string& oracle, const Experiment& e, plugin::Registry& registry, plugin::Host& host) {
+std::string check_against(const std::string& oracle, const Experiment& e, const NamedValues& statistics, plugin::Registry& registry, plugin::Host& host) {
   const bool training = e.benchmark->pass == "train";
   const auto model = registry.create<IModel>(Kind::model, e.model.use, e.model.options, e.model.at);
   Experiment own = e;
@@ -301,13 +278,12 @@ std::string check_against(const std::string& oracle, const Experiment& e, plugin
   Experiment other = own;
   other.device = {};  // in fp32
   other.device.use = oracle;
-  ModelSpec spec;
-  const StepGraph graph = build_small(*model, own, host, training, spec), other_graph = build_small(*model, other, host, training, spec);
-  const RandomBatch data(spec, static_cast<uint64_t>(e.run.seed));
+  const SmallNetwork network = build_small(*model, own, host, training), other_network = build_small(*model, other, host, training);
+  const RandomBatch data(network.spec, static_cast<uint64_t>(e.run.seed));
   const auto device = open_device(own, registry, host), other_device = open_device(other, registry, host);
-  const Instance found(*device, graph, own, own.device.execution, data.batch());
-  const Instance expected(*other_device, other_graph, other, "", data.batch());
-  const GateTolerance tolerance = gate_tolerance(e.device.precision, graph.graph);
+  const Instance found(*device, network.graph, own, own.device.execution, data.batch(), statistics);
+  const Instance expected(*other_device, other_network.graph, other, "", data.batch(), statistics);
+  const GateTolerance tolerance = gate_tolerance(e.device.precision, network.graph.graph);
   if (training) return compare_training(found, expected, tolerance, oracle);
   return fmt::format("logits within {:.1g} of {}", logits_error(found.batch->logits(), expected.batch->logits(), oracle, tolerance.logits), oracle);
 }

@@ -12,7 +12,7 @@
 #include "error.hpp"
 #include "experiment/experiment.hpp"
 #include "plugin/registry.hpp"
-#include "train/replica.hpp"
+#include "train/small_instance.hpp"
 
 #include <string>
 
@@ -41,10 +41,12 @@ GateTolerance gate_tolerance(const std::string& precision, const ir::Graph& grap
 /// On the replica's own configuration; its parameters are reset at the end. Says what was found: "slope 0.1 %".
 /// Errors: GateFailed; those of the device.
 std::string check_training(const experiment::Experiment& e, Replica& replica);
-std::string check_inference(const experiment::Experiment& e, Replica& replica, plugin::Host& host);
+/// The replica has these statistics already.
+std::string check_inference(const experiment::Experiment& e, Replica& replica, const NamedValues& statistics, plugin::Host& host);
 
 /// A small instance of the experiment's model on its device and on the oracle, a device plugin of that name.
 /// Errors: GateFailed; those of the devices.
-std::string check_against(const std::string& oracle, const experiment::Experiment& e, plugin::Registry& registry, plugin::Host& host);
+std::string check_against(const std::string& oracle, const experiment::Experiment& e, const NamedValues& statistics, plugin::Registry& registry,
+                          plugin::Host& host);
 
 }  // namespace convoy::train

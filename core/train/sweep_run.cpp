@@ -141,14 +141,17 @@ class Sweep {
 
   std::vector<double> measure(Point& p) {
     const Experiment& e = p.item->experiment;
-    if (p.repeats == 0) p.row.gate = small_gate(e);
+    const bool train = e.benchmark->pass == "train";
+    const NamedValues& statistics = statistics_of(e);
+    if (p.repeats == 0) p.row.gate = small_gate(e, statistics);
     else p.row.gate = p.fields.at(kGate);
     Replica replica(e, *context_.registry, *context_.host);
     if (!manifest_written_) write_run_manifest(context_, e, resolved_, replica.threads());
     manifest_written_ = true;
     p.row.device_name = device_names_[e.device.use] = replica.device().info().name;
     p.row.peak_device_bytes = static_cast<int64_t>(replica.device_bytes());
-    if (p.repeats == 0) p.row.gate += ", " + (e.benchmark->pass == "train" ? check_training(e, replica) : check_inference(e, replica, *context_.host));
+    if (!train) set_statistics(replica.weights_program(), replica.eval().graph->graph, statistics, replica.device());
+    if (p.repeats == 0) p.row.gate += ", " + (train ? check_training(e, replica) : check_inference(e, replica, statistics, *context_.host));
     std::vector<double> measured = measure_steps(e, replica, *context_.stop);
     if (*context_.stop) return measured;
     p.step_ms.insert(p.step_ms.end(), measured.begin(), measured.end());
@@ -160,24 +163,43 @@ class Sweep {
   }
 
   /// Once for each network, device and way of computing, whatever the batch.
-  std::string small_gate(const Experiment& e) {
+  std::string small_gate(const Experiment& e, const NamedValues& statistics) {
     const std::string& oracle = context_.oracle;
     if (e.device.use == oracle) return "passed: " + oracle + " is what others are compared with";
-    Experiment same = e;
-    same.data.batch = 1;
-    same.data.residency = "";
-    const std::string key = experiment::to_toml(same);
+    const std::string key = network_of(e);
     const auto known = small_gates_.find(key);
     if (known != small_gates_.end() && known->second.failure) throw *known->second.failure;
     if (known != small_gates_.end()) return known->second.text;
     notice(fmt::format("checking {} on {} against {}, in small", e.model.use, e.device.use, oracle));
     try {
-      return small_gates_[key].text = "passed: " + check_against(oracle, e, *context_.registry, *context_.host);
+      return small_gates_[key].text = "passed: " + check_against(oracle, e, statistics, *context_.registry, *context_.host);
     } catch (const Error& error) {
       if (status_of(error) != RowStatus::gate_failed) throw;
       small_gates_[key].failure = GateFailed(error.what());
       throw;
     }
+  }
+
+  /// The experiment without what only the measured configuration has.
+  static std::string network_of(Experiment e) {
+    e.data.batch = 1;
+    e.data.residency = "";
+    return experiment::to_toml(e);
+  }
+
+  const NamedValues& statistics_of(const Experiment& e) {
+    static const NamedValues none;
+    if (e.benchmark->pass == "train") return none;
+    const std::string key = network_of(e);
+    if (const auto known = statistics_.find(key); known != statistics_.end()) return known->second;
+    NamedValues found;
+    try {
+      found = settled_statistics(e, *context_.registry, *context_.host);
+    } catch (const Error& error) {
+      if (status_of(error) != RowStatus::unsupported) throw;
+      notice(fmt::format("{} cannot train {}: its running statistics stay at 0 and 1", e.device.use, e.model.use));
+    }
+    return statistics_[key] = found;
   }
 
   const std::optional<DeviceLimits>& limits_of(const Experiment& e, const exec::Device& device) {
@@ -251,6 +273,7 @@ class Sweep {
   std::vector<Point> points_;
   std::map<std::string, std::string> device_names_;
   std::map<std::string, SmallGate> small_gates_;
+  std::map<std::string, NamedValues> statistics_;
   std::map<std::pair<std::string, std::string>, std::optional<DeviceLimits>> limits_;
 };
 

@@ -34,6 +34,10 @@ TEST_SUITE("benchmark") {
     CHECK(run.summary["images_per_second"].get<double>() == doctest::Approx(rate));
     CHECK(has(run.outcome.text, "EUR for 1,000,000 images"));
     for (const char* file : {"resolved.toml", "manifest.json", "summary.json", "log.txt"}) CHECK_MESSAGE(std::filesystem::exists(run.folder / file), file);
+    const auto by_name = run_experiment(s, kSmallBenchmark + "[report]\nprice_per_minute = { \"" + r.at("device_name") + "\" = 2, other = 3 }\n");
+    REQUIRE_MESSAGE(by_name.outcome.exit_code == 0, by_name.outcome.text);
+    const Row priced = results(by_name.folder)[0];
+    CHECK(number(priced, "cost_per_million") == doctest::Approx(2 * number(priced, "minutes_per_million")));
   }
 
   TEST_CASE("inference agrees with the unfused evaluation and with the reference, wherever images lie") {
