@@ -28,13 +28,13 @@ std::vector<std::pair<std::string, std::vector<int64_t>>> shapes(const Json& j) 
   return out;
 }
 
+}  // namespace
+
 double l2_of(const std::vector<float>& v) {
   double sum = 0;
   for (float x : v) sum += static_cast<double>(x) * static_cast<double>(x);
   return std::sqrt(sum);
 }
-
-}  // namespace
 
 GoldenFile GoldenFile::read(const std::filesystem::path& path) {
   std::ifstream in(path);
@@ -62,6 +62,7 @@ GoldenFile GoldenFile::read(const std::filesystem::path& path) {
   g.momentum = sgd.at("momentum");
   g.weight_decay = sgd.at("weight_decay");
   g.sgd_losses = sgd.at("losses").get<std::vector<double>>();
+  g.sgd_parameters = stats_by_name(sgd.at("parameters"));
   return g;
 }
 

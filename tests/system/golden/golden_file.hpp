@@ -40,10 +40,13 @@ struct GoldenFile {
 
   double lr = 0, momentum = 0, weight_decay = 0;
   std::vector<double> sgd_losses;
+  std::map<std::string, Stats> sgd_parameters;  // after the fifth update
 
   static GoldenFile read(const std::filesystem::path& path);
 };
 
+/// Euclidean norm.
+double l2_of(const std::vector<float>& v);
 /// |l2 - golden| / golden; golden 0 is compared absolutely.
 double l2_error(const std::vector<float>& got, const Stats& want);
 /// Largest |probe - golden| over the golden tensor's rms.
