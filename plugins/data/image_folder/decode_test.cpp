@@ -10,11 +10,14 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdio>
 #include <cstdlib>
 #include <string>
 
+#include <jpeglib.h>
 #include <sys/resource.h>
 
 #include "shared_data.hpp"
@@ -115,6 +118,46 @@ double mean(const Picture& p, std::size_t channel) {
   double sum = 0;
   for (std::size_t i = channel; i < p.rgb.size(); i += 3) sum += p.rgb[i];
   return sum / (static_cast<double>(p.rgb.size()) / 3);
+}
+
+/// A gray progressive JPEG of two scans: all of the means, then all the rest.
+std::vector<unsigned char> two_scans(JDIMENSION side) {
+  jpeg_compress_struct c{};
+  jpeg_error_mgr errors{};
+  c.err = jpeg_std_error(&errors);
+  jpeg_create_compress(&c);
+  unsigned char* bytes = nullptr;
+  unsigned long size = 0;
+  jpeg_mem_dest(&c, &bytes, &size);
+  c.image_width = c.image_height = side;
+  c.input_components = 1;
+  c.in_color_space = JCS_GRAYSCALE;
+  jpeg_set_defaults(&c);
+  const jpeg_scan_info scans[] = {{1, {0}, 0, 0, 0, 0}, {1, {0}, 1, 63, 0, 0}};
+  c.scan_info = scans;
+  c.num_scans = 2;
+  jpeg_start_compress(&c, TRUE);
+  std::vector<unsigned char> row(side);
+  for (JDIMENSION y = 0; y < side; ++y) {
+    for (JDIMENSION x = 0; x < side; ++x) row[x] = static_cast<unsigned char>(x * y);
+    JSAMPROW rows = row.data();
+    jpeg_write_scanlines(&c, &rows, 1);
+  }
+  jpeg_finish_compress(&c);
+  jpeg_destroy_compress(&c);
+  std::vector<unsigned char> out(bytes, bytes + size);
+  std::free(bytes);
+  return out;
+}
+
+/// The same with its second scan, which says nothing new, `times` times.
+std::vector<unsigned char> scan_bomb(const std::vector<unsigned char>& file, int times) {
+  constexpr unsigned char kStart[] = {0xff, 0xda};
+  const auto last = std::find_end(file.begin(), file.end(), std::begin(kStart), std::end(kStart));
+  std::vector<unsigned char> out(file.begin(), last);
+  for (int i = 0; i < times; ++i) out.insert(out.end(), last, file.end() - 2);
+  out.insert(out.end(), {0xff, 0xd9});
+  return out;
 }
 
 bool has(const std::string& text, const char* part) { return text.find(part) != std::string::npos; }
@@ -230,6 +273,47 @@ TEST_SUITE("data/image_folder/decode") {
     CHECK(has(reason((*shared / "data" / "odd_images" / "size_65500x65500.jpg").string()), "max_pixels"));
     ::getrusage(RUSAGE_SELF, &after);
     CHECK(after.ru_maxrss - before.ru_maxrss < 64 * 1024);  // KiB
+  }
+
+  TEST_CASE("a picture of very many scans is refused, by their number or by the work that they are") {
+    const std::vector<unsigned char> file = two_scans(32);
+    const auto said = [&](int times, const Limits& limits) -> std::string {
+      std::vector<unsigned char> bomb = scan_bomb(file, times);
+      try {
+        (void)decode_jpeg(bomb, limits);
+      } catch (const BadPicture& e) {
+        return e.what();
+      }
+      return "";
+    };
+    CHECK(said(1, {}) == "");
+    CHECK(said(400, {}) == "");
+    CHECK(has(said(600, {}), "scans"));
+    CHECK(said(10, {32 * 32}) == "");
+    CHECK(has(said(30, {32 * 32}), "scans"));
+  }
+
+  TEST_CASE("whatever byte is changed, a file is decoded or refused, and never beyond the limit") {
+    constexpr Limits kSmall{4096};
+    std::vector<std::vector<unsigned char>> files{two_scans(16)};
+    for (const SmallPng& s : small_pngs()) files.push_back(bytes_of(s.hex));
+    int decoded = 0, refused = 0;
+    for (const auto& file : files)
+      for (std::size_t i = 0; i < file.size(); ++i)
+        for (const unsigned char change : {0x01, 0x80, 0xff}) {
+          std::vector<unsigned char> other = file;
+          other[i] ^= change;
+          try {
+            const Picture p = file[0] == 0xff ? decode_jpeg(other, kSmall) : decode_png(other, kSmall);
+            REQUIRE(uint64_t{p.width} * p.height <= kSmall.pixels);
+            REQUIRE(p.rgb.size() == std::size_t{3} * p.width * p.height);
+            ++decoded;
+          } catch (const BadPicture&) {
+            ++refused;
+          }
+        }
+    CHECK(decoded > 100);   // in tables and coefficients
+    CHECK(refused > 1000);  // PNG has checksums
   }
 
   TEST_CASE("what is no file is a bad picture") {
