@@ -29,7 +29,7 @@ std::array<int, 5> blocks_of(int64_t depth) {
 }  // namespace
 
 Vgg::Vgg(const Options& o)
-    : depth_(sdk::get(o, "depth", 16)), bn_(sdk::get(o, "bn", false)), dropout_(sdk::get(o, "dropout", 0.5)) {
+    : depth_(sdk::get(o, "depth", 16)), bn_(sdk::get(o, "batch_norm", false)), dropout_(sdk::get(o, "dropout", 0.5)) {
   blocks_of(depth_);
 }
 

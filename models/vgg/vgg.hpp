@@ -12,7 +12,7 @@ class Vgg final : public sdk::Model {
  public:
   static constexpr const char* schema =
       "depth : int = 16 [11|13|16|19] # layers with weights\n"
-      "bn : bool = false # batch normalisation behind every convolution\n"
+      "batch_norm : bool = false # batch normalisation behind every convolution\n"
       "dropout : float = 0.5 [0..0.999] # behind the first two fully connected layers, in training\n";
 
   /// Errors: invalid where depth is unknown.

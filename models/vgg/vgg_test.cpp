@@ -15,7 +15,7 @@ namespace {
 
 BuiltModel built(RecordingHost& host, int depth, bool bn, ModelSpec s = {}, double dropout = 0.5) {
   PluginOptions o;
-  o.set("depth", depth).set("bn", bn).set("dropout", dropout);
+  o.set("depth", depth).set("batch_norm", bn).set("dropout", dropout);
   vgg::Vgg model(o.get());
   BuiltModel out = build(host, model, s);
   REQUIRE_MESSAGE(out.code == Code::ok, out.message);
