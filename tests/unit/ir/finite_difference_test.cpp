@@ -301,6 +301,17 @@ TEST_SUITE("ir/gradients") {
     }
   }
 
+  TEST_CASE("slices of every axis: from the start, from within, up to the end, and overlapping") {
+    for (int32_t axis : {0, 1, 2, 3}) {
+      Case c;
+      const Value x = c.variable({4, 4, 4, 4});
+      std::vector<Value> parts;
+      for (const auto& [start, length] : {std::pair<int64_t, int64_t>{0, 2}, {1, 2}, {3, 1}, {0, 4}})
+        parts.push_back(c.one(Op::slice, {x}, slice_attrs(axis, start, length), "part" + std::to_string(parts.size())));
+      check_gradients(c, c.weigh(c.one(Op::concat, parts, concat_attrs(axis), "concat")));
+    }
+  }
+
   TEST_CASE("reshapes and casts move gradients, no more") {
     Case c;
     const Value y = c.one(Op::reshape, {c.variable({2, 3, 4})}, reshape_attrs({4, 6}), "reshape");

@@ -168,6 +168,31 @@ TEST_SUITE("sdk/model") {
     CHECK(m.value("head.weight").dims == std::vector<int64_t>{5, 1320});
   }
 
+  TEST_CASE("adaptive pooling takes PyTorch's windows, one average where sizes divide, nothing where they are equal") {
+    RecordingHost host;
+    const BuiltModel same = scripted(host, [](Graph& g, Var x) { return g.adaptive_avg_pool(x, {12, 10}, "pool"); });
+    CHECK(same.count(Op::avg_pool) == 0);
+    const BuiltModel even = scripted(host, [](Graph& g, Var x) { return g.adaptive_avg_pool(x, {4, 5}, "pool"); });
+    CHECK(even.count(Op::avg_pool) == 1);
+    const auto window = ir::unpack<PoolAttrs>(even.node("pool"));
+    CHECK((window.window[0] == 3 && window.window[1] == 2 && window.stride[0] == 3 && window.stride[1] == 2));
+
+    // adaptive_avg_pool2d of 12 x 10 to 5 x 13: rows 0-3, 2-5, 4-8, 7-10, 9-12; columns repeat.
+    const BuiltModel uneven = scripted(host, [](Graph& g, Var x) { return g.adaptive_avg_pool(x, {5, 13}, "pool"); });
+    const std::pair<int64_t, int64_t> rows[] = {{0, 3}, {2, 3}, {4, 4}, {7, 3}, {9, 3}};
+    for (int i = 0; i < 5; ++i) {
+      const std::string part = "pool.rows" + std::to_string(i);
+      const auto a = ir::unpack<SliceAttrs>(uneven.node(part + ".slice"));
+      CHECK((a.axis == 2 && a.start == rows[i].first && a.length == rows[i].second));
+      CHECK(ir::unpack<PoolAttrs>(uneven.node(part)).window[0] == rows[i].second);
+    }
+    const auto fourth = ir::unpack<SliceAttrs>(uneven.node("pool.columns4.slice"));  // floor(40 / 13) to ceil(50 / 13)
+    CHECK((fourth.axis == 3 && fourth.start == 3 && fourth.length == 1));
+    CHECK(uneven.graph[uneven.node("pool.columns").out[0]].dims == std::vector<int64_t>{2, 4, 5, 13});
+    CHECK(refusal(host, [](Graph& g, Var x) { return g.adaptive_avg_pool(x, 0, "pool"); })
+              .find("pool: the size to give out must be positive") != std::string::npos);
+  }
+
   TEST_CASE("a scale that is not trained is frozen, and starts at one") {
     RecordingHost host;
     const BuiltModel m = scripted(host, [](Graph& g, Var x) {
