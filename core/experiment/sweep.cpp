@@ -63,6 +63,13 @@ void put(SweepPoint& point, const std::vector<std::string>& path, const ConfigVa
   say(joined(path), value);
 }
 
+/// Removes the axis of that name, quoted or bare.
+void erase_axis(ConfigTable& table, const std::string& axis, const std::string& prefix) {
+  for (ConfigEntry& e : table.entries())
+    if (auto* inner = std::get_if<ConfigTable>(&e.value.data)) erase_axis(*inner, axis, prefix + e.key + ".");
+  std::erase_if(table.entries(), [&](const ConfigEntry& e) { return prefix + e.key == axis; });
+}
+
 /// Splits at commas outside of quotes and brackets.
 std::vector<std::string> split_values(const std::string& text) {
   std::vector<std::string> out{""};
@@ -111,7 +118,9 @@ void apply_sweep(ConfigTable& config, const std::string& assignment) {
     values = std::get<ConfigArray>(parse_override_value(text, at.file).data);
   else
     for (const auto& v : split_values(text)) values.push_back(parse_override_value(v, at.file));
-  table_at(config, {"sweep"}, 1, at).set(key, at, {std::move(values), at});
+  ConfigTable& sweep = table_at(config, {"sweep"}, 1, at);
+  erase_axis(sweep, key, "");
+  sweep.set(key, at, {std::move(values), at});
 }
 
 Sweep::Sweep(const ConfigTable& config) : config_(config) {

@@ -98,6 +98,9 @@ TEST_SUITE("experiment/sweep") {
     CHECK(labels(points_of(config)) ==
           std::vector<std::string>{"data.batch=8 device.use=cpu model.use=x model.sizes=[1, 2]", "data.batch=8 device.use=a,b model.use=x model.sizes=[1, 2]",
                                    "data.batch=16 device.use=cpu model.use=x model.sizes=[1, 2]", "data.batch=16 device.use=a,b model.use=x model.sizes=[1, 2]"});
+    auto bare = parse_toml("[sweep]\ndata.batch = [1, 2]", "exp.toml");
+    apply_sweep(bare, "data.batch=8");
+    CHECK(labels(points_of(bare)) == std::vector<std::string>{"data.batch=8"});
     for (const char* wrong : {"", "data.batch", "data.batch=", "=1,2"}) CHECK_THROWS_AS(apply_sweep(config, wrong), Error);
   }
 
