@@ -13,9 +13,19 @@ using experiment::Experiment;
 
 constexpr uint32_t kSides[] = {64, 96, 128, 160};  // pixels
 constexpr uint32_t kBatch = 2;
+constexpr int64_t kFewestNormalised = 16;
 constexpr int kSettlingSteps = 25;  // 0.9^25: 7 % of where the statistics began is left
 
 bool is_statistic(const ir::Tensor& t) { return t.role == Role::state && t.alias_of < 0 && t.name.find(':') == std::string::npos; }
+
+/// Fewest values that one channel is normalised over; of two values nothing but their order would be left.
+bool normalises_over_enough(const ir::Graph& g) {
+  return std::all_of(g.nodes.begin(), g.nodes.end(), [&](const ir::Node& n) {
+    if (n.op != Op::batch_norm) return true;
+    const ir::Tensor& x = g[n.in[0]];
+    return x.elements() / x.dims[1] >= kFewestNormalised;
+  });
+}
 
 }  // namespace
 
@@ -35,7 +45,8 @@ SmallNetwork build_small(IModel& model, const Experiment& e, plugin::Host& host,
   for (const uint32_t side : kSides) {
     if (side >= full) break;
     try {
-      return build(side);
+      SmallNetwork out = build(side);
+      if (normalises_over_enough(out.graph.graph)) return out;
     } catch (const Error&) {
       // The network needs larger pictures: the next size.
     }

@@ -17,8 +17,8 @@ struct SmallNetwork {
   StepGraph graph;
 };
 
-/// Two pictures, of the smallest size from 64 pixels on at which the network can be built, or the experiment's own if that is
-/// smaller. Errors: those of the model.
+/// Two pictures, of the smallest size from 64 pixels on at which the network can be built and normalises over enough values, or
+/// the experiment's own if that is smaller. Errors: those of the model.
 SmallNetwork build_small(IModel& model, const experiment::Experiment& e, plugin::Host& host, bool training);
 
 /// Values of a program by name.
