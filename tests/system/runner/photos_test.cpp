@@ -75,7 +75,7 @@ TEST_SUITE("photographs") {
       MESSAGE("skipped: no shared data (CONVOY_SHARED)");
       return;
     }
-    // The whole run takes minutes and reaches 80 % and more; a third of its epochs is enough to see that it learns.
+    // The whole run takes minutes and reaches 80 % and more; half of its epochs are enough to see that it learns.
     constexpr double kEnough = 0.6;  // always guessing the commonest class gives 0.21
     Scratch s;
     const auto seen = run_experiment(
