@@ -54,6 +54,8 @@ GoldenBench::GoldenBench(const std::string& name) : host_(log_), registry_(host_
   host_.provide(IWorkers::id, static_cast<IWorkers*>(workers_.get()));
   experiment::OptionList options = experiment::check_options(experiment::parse_schema(registry_.options_schema(Kind::device, name), name), {}, "device", {});
   options.push_back({"ordinal", int64_t{0}});
+  // Bounds here are for fp32: with another precision the figures that the tests print are what one wants.
+  if (const char* precision = std::getenv("CONVOY_TEST_PRECISION")) options.push_back({"precision", std::string(precision)});
   device_ = std::make_unique<exec::Device>(registry_.create<IDevice>(Kind::device, name, options), name, host_);
 }
 
