@@ -14,7 +14,7 @@ namespace convoy::experiment {
 namespace {
 
 constexpr double kLargest = std::numeric_limits<double>::max();
-constexpr double kShortestInterval = 1e-3;  // epochs; bounds how many milestones a schedule can have
+constexpr double kShortestInterval = 1e-3;  // epochs: a shorter one is a slip
 
 std::string run_name(TableReader& r, const std::string& otherwise) {
   const std::string name = r.text("name", otherwise);

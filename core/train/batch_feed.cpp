@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <system_error>
 
 namespace convoy::train {
 
@@ -43,10 +44,17 @@ BatchFeed::BatchFeed(const exec::Device& device, const OpenDataset& data, PickSa
     slot.labels = exec::DeviceBuffer(device, sizeof(int32_t) * options.batch, device.staging_memory(), "labels");
     slots_.push_back(std::move(slot));
   }
-  for (uint32_t r = 0; r < std::max(1u, options.readers); ++r) readers_.emplace_back([this] { read_steps(); });
+  try {
+    for (uint32_t r = 0; r < std::max(1u, options.readers); ++r) readers_.emplace_back([this] { read_steps(); });
+  } catch (const std::system_error& e) {
+    stop();
+    throw Error(ErrorKind::plugin, fmt::format("{} reader threads could not be started: {}", options.readers, e.what())).note("fix", "a smaller data.workers");
+  }
 }
 
-BatchFeed::~BatchFeed() {
+BatchFeed::~BatchFeed() { stop(); }
+
+void BatchFeed::stop() {
   {
     std::lock_guard lock(mutex_);
     stopping_ = true;
@@ -56,7 +64,7 @@ BatchFeed::~BatchFeed() {
 }
 
 void BatchFeed::read_steps() {
-  std::vector<SampleRef> samples;
+  Picked picked;
   try {
     for (;;) {
       std::unique_lock lock(mutex_);
@@ -66,7 +74,7 @@ void BatchFeed::read_steps() {
       if (stopping_ || next_read_ >= options_.end_step) return;
       const uint64_t step = next_read_++;
       lock.unlock();
-      fill(slot_of(step), step, samples);
+      fill(slot_of(step), step, picked);
       lock.lock();
       slot_of(step).ready = true;
       lock.unlock();
@@ -80,17 +88,17 @@ void BatchFeed::read_steps() {
   }
 }
 
-void BatchFeed::fill(Slot& slot, uint64_t step, std::vector<SampleRef>& samples) {
+void BatchFeed::fill(Slot& slot, uint64_t step, Picked& picked) {
+  auto& samples = picked.samples;
   samples.resize(options_.batch);
   {
     std::lock_guard lock(pick_mutex_);  // the sampler keeps one permutation
     pick_(step, samples);
   }
-  std::vector<uint64_t> indices;
   for (uint64_t at = 0; at < samples.size();) {
     uint64_t end = at + 1;  // a batch may straddle epochs; one request has one epoch
     while (end < samples.size() && samples[end].epoch == samples[at].epoch) ++end;
-    read_run(slot, at, samples.data() + at, end - at, indices);
+    read_run(slot, at, samples.data() + at, end - at, picked.indices);
     at = end;
   }
   slot.batch = {slot.images.get(), slot.labels.get(), step, samples.size()};
@@ -116,6 +124,15 @@ void BatchFeed::read_run(Slot& slot, uint64_t at, const SampleRef* first, uint64
   if (target.filled != n)
     throw Error(ErrorKind::plugin,
                 fmt::format("dataset '{}' filled {} of {} samples and gave no reason", data_.name, target.filled, n));
+  check_labels(static_cast<const int32_t*>(target.labels.ptr), first, n);
+}
+
+/// Backends index with labels: none outside the classes gets to them.
+void BatchFeed::check_labels(const int32_t* labels, const SampleRef* first, uint64_t n) const {
+  for (uint64_t i = 0; i < n; ++i)
+    if (labels[i] < -1 || (labels[i] >= 0 && static_cast<uint32_t>(labels[i]) >= data_.info.classes))
+      throw Error(ErrorKind::data, fmt::format("dataset '{}': {} sample {} has the label {}, but there are {} classes", data_.name,
+                                               options_.split == Split::train ? "training" : "held-out", first[i].sample, labels[i], data_.info.classes));
 }
 
 const Batch& BatchFeed::take() {

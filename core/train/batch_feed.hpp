@@ -69,9 +69,17 @@ class BatchFeed {
     bool ready = false;
   };
 
+  /// What a reader thread keeps between steps, so that a step allocates nothing.
+  struct Picked {
+    std::vector<SampleRef> samples;
+    std::vector<uint64_t> indices;
+  };
+
+  void stop();
   void read_steps();
-  void fill(Slot& slot, uint64_t step, std::vector<SampleRef>& samples);
+  void fill(Slot& slot, uint64_t step, Picked& picked);
   void read_run(Slot& slot, uint64_t at, const SampleRef* first, uint64_t n, std::vector<uint64_t>& indices);
+  void check_labels(const int32_t* labels, const SampleRef* first, uint64_t n) const;
   Slot& slot_of(uint64_t step) { return slots_[step % slots_.size()]; }
 
   const OpenDataset& data_;

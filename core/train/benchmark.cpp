@@ -36,8 +36,8 @@ class Measurement {
       : e_(e),
         train_(e.benchmark->pass == "train"),
         batch_(replica.spec().batch),
-        pipeline_(replica.device(), *run(replica).program, *run(replica).graph, false, kTimeoutMs),
-        feed_(replica.device(), replica.data(), in_order(batch_, train_ ? replica.train_samples() : replica.eval_samples()), feed_options()) {
+        feed_(replica.device(), replica.data(), in_order(batch_, train_ ? replica.train_samples() : replica.eval_samples()), feed_options()),
+        pipeline_(replica.device(), *run(replica).program, *run(replica).graph, false, kTimeoutMs) {
     run(replica).program->refresh(pipeline_.stream());
   }
 
@@ -96,8 +96,8 @@ class Measurement {
   const Experiment& e_;
   bool train_;
   uint64_t batch_;
+  BatchFeed feed_;  // before the pipeline, which may still read its memory
   StepPipeline pipeline_;
-  BatchFeed feed_;
   const Batch* data_ = nullptr;
   record::Stopwatch lap_;
   uint64_t next_ = 0;

@@ -51,10 +51,10 @@ class Run {
       else
         run_evaluation();
     } catch (const Error& error) {
-      summary_.status = "failed";
-      summary_.exit_code = error.exit_code();
-      summary_.more.add("error", error.what());
-      finish(watch.elapsed_s());
+      fail(error.what(), error.exit_code(), watch.elapsed_s());
+      throw;
+    } catch (const std::exception& error) {
+      fail(error.what(), static_cast<int>(ErrorKind::bug), watch.elapsed_s());
       throw;
     }
     finish(watch.elapsed_s());
@@ -62,6 +62,24 @@ class Run {
   }
 
  private:
+  /// Leaves what is known in the run directory. An error of its own does not hide the one that ended the run.
+  void fail(const std::string& why, int exit_code, double wall_s) noexcept {
+    try {
+      context_.log->error("run", why);
+      summary_.status = "failed";
+      summary_.exit_code = exit_code;
+      summary_.more.add("error", why);
+      if (replica_ && !row_written_) {
+        record::ResultRow row = common_row(e_.run.mode == Mode::train ? "train" : "evaluate");
+        row.status = record::RowStatus::error;
+        write_row(row);
+      }
+      finish(wall_s);
+    } catch (const std::exception& second) {
+      context_.observer->on_notice(fmt::format("the results of this failed run are not whole: {}", second.what()));
+    }
+  }
+
   void notice(const std::string& text) {
     context_.log->info("run", text);
     context_.observer->on_notice(text);
@@ -105,6 +123,9 @@ class Run {
     o.seed = static_cast<uint64_t>(e_.run.seed);
     o.batch = replica_->spec().batch;
     o.augment = e_.data.augment;
+    if (e_.data.residency == "device" && replica_->data().info.any_batch == 0)
+      throw Error(ErrorKind::usage, fmt::format("data.residency = \"device\" keeps one batch for the whole run; '{}' has samples to learn from", replica_->data().name))
+          .note("fix", "data.residency = \"auto\", or data.use = \"synthetic\"");
     o.resident = e_.data.residency == "device" || (e_.data.residency == "auto" && replica_->data().info.any_batch != 0);
     o.readers = reader_threads(e_);
     return o;
@@ -123,8 +144,7 @@ class Run {
     if (s.use == "cosine") o.kind = ScheduleOptions::Kind::cosine;
     if (s.use == "step") o.kind = ScheduleOptions::Kind::step;
     for (double m : s.milestones) o.milestones.push_back(m * per_epoch);
-    for (double m = s.every_epochs; s.every_epochs > 0 && m * per_epoch < o.total_steps; m += s.every_epochs)
-      o.milestones.push_back(m * per_epoch);
+    o.every_steps = s.every_epochs * per_epoch;
     return o;
   }
 
@@ -155,11 +175,11 @@ class Run {
     parts.observer = &recorder;
     parts.save = [this](uint64_t epoch) { save_epoch(epoch); };
     const TrainOutcome outcome = train::train(parts, options, *context_.stop);
-    metrics.sync();
-    save(weights_path());
     summarise(outcome);
-    if (e_.run.predictions && !outcome.stopped) predict();
+    metrics.sync();
     write_row(training_row(outcome));
+    save(weights_path());
+    if (e_.run.predictions && !outcome.stopped && predict().samples < replica_->eval_samples()) stopped();
   }
 
   void run_evaluation() {
@@ -167,8 +187,7 @@ class Run {
     RunRecorder recorder(metrics, *context_.observer);
     const EvaluationReport r = e_.run.predictions ? predict() : evaluate_plain();
     if (r.samples < replica_->eval_samples()) {
-      summary_.status = "stopped";
-      summary_.exit_code = kStoppedExitCode;
+      stopped();
     } else {
       summary_.status = "done";
       recorder.on_evaluation(r);
@@ -192,7 +211,10 @@ class Run {
     Predictions predictions(context_.directory.predictions(), replica_->data(), replica_->spec().classes);
     const auto take = [&](uint64_t sample, int32_t label, std::span<const float> logits) { predictions.add(sample, label, logits); };
     const auto report = evaluate(replica_->device(), *eval.program, *eval.graph, replica_->data(), evaluation_options(), take, *context_.stop);
-    predictions.finish();
+    if (report.samples < replica_->eval_samples())
+      predictions.discard();
+    else
+      predictions.finish();
     return report;
   }
 
@@ -222,9 +244,14 @@ class Run {
     summary_.top5 = r.top5;
   }
 
+  void stopped() {
+    summary_.status = "stopped";
+    summary_.exit_code = kStoppedExitCode;
+  }
+
   void summarise(const TrainOutcome& o) {
-    summary_.status = o.stopped ? "stopped" : "done";
-    summary_.exit_code = o.stopped ? kStoppedExitCode : 0;
+    summary_.status = "done";
+    if (o.stopped) stopped();
     summary_.steps = static_cast<int64_t>(o.steps);
     summary_.epochs = o.epochs;
     summary_.train_loss = o.train_loss;
@@ -250,6 +277,7 @@ class Run {
     record::CsvWriter csv(context_.directory.results(), record::kResultHeader);
     csv.append(record::to_fields(row));
     csv.sync();
+    row_written_ = true;
     if (row_ != nullptr) *row_ = row;
   }
 
@@ -266,6 +294,7 @@ class Run {
   const RunContext& context_;
   record::ResultRow* row_;
   record::Summary summary_;
+  bool row_written_ = false;
   std::optional<SkippedSamples> skipped_;  // before the replica, whose dataset writes to it
   std::optional<Replica> replica_;
   std::vector<std::filesystem::path> saved_;

@@ -21,7 +21,7 @@ std::string header(uint32_t classes) {
 }  // namespace
 
 Predictions::Predictions(const std::filesystem::path& path, const OpenDataset& data, uint32_t classes)
-    : csv_(path, header(classes)), data_(data) {}
+    : path_(path), csv_(path, header(classes)), data_(data) {}
 
 void Predictions::add(uint64_t sample, int32_t label, std::span<const float> logits) {
   std::string name(kLongestName, '\0');
@@ -34,5 +34,10 @@ void Predictions::add(uint64_t sample, int32_t label, std::span<const float> log
 }
 
 void Predictions::finish() { csv_.sync(); }
+
+void Predictions::discard() {
+  std::error_code ec;
+  std::filesystem::remove(path_, ec);
+}
 
 }  // namespace convoy::train

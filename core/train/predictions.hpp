@@ -17,8 +17,11 @@ class Predictions {
   void add(uint64_t sample, int32_t label, std::span<const float> logits);
   /// Durable when this returns.
   void finish();
+  /// Removes the file: a part of the samples is no result.
+  void discard();
 
  private:
+  std::filesystem::path path_;
   record::CsvWriter csv_;
   const OpenDataset& data_;
 };

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include <limits>
 #include <numeric>
 #include <utility>
 
@@ -15,6 +16,8 @@ Sampler::Sampler(uint64_t samples, uint64_t batch_per_rank, uint32_t world, uint
                  Remainder remainder)
     : samples_(samples), batch_(batch_per_rank), world_(world), seed_(seed), shuffle_(shuffle), remainder_(remainder) {
   if (samples == 0) throw Error(ErrorKind::data, "there are no samples to train on");
+  if (samples > std::numeric_limits<uint32_t>::max())
+    throw Error(ErrorKind::usage, fmt::format("{} samples are more than can be shuffled, {}", samples, std::numeric_limits<uint32_t>::max())).note("fix", "a smaller data.train_limit");
   if (remainder == Remainder::drop && samples < global_batch())
     throw Error(ErrorKind::usage, fmt::format("data.remainder = \"drop\" would drop all {} samples: the global batch is {}",
                                               samples, global_batch()))
@@ -25,9 +28,16 @@ uint64_t Sampler::used_per_epoch() const {
   return remainder_ == Remainder::drop ? samples_ / global_batch() * global_batch() : samples_;
 }
 
-uint64_t Sampler::steps_for(uint64_t epochs) const { return used_per_epoch() * epochs / global_batch(); }
+uint64_t Sampler::used_in(uint64_t epochs) const {
+  uint64_t all = 0;
+  if (__builtin_mul_overflow(used_per_epoch(), epochs, &all))
+    throw Error(ErrorKind::usage, fmt::format("{} epochs of {} samples are more than a counter holds", epochs, used_per_epoch())).note("fix", "fewer epochs");
+  return all;
+}
 
-uint64_t Sampler::left_over(uint64_t epochs) const { return used_per_epoch() * epochs % global_batch(); }
+uint64_t Sampler::steps_for(uint64_t epochs) const { return used_in(epochs) / global_batch(); }
+
+uint64_t Sampler::left_over(uint64_t epochs) const { return used_in(epochs) % global_batch(); }
 
 uint64_t Sampler::dropped_per_epoch() const { return samples_ - used_per_epoch(); }
 

@@ -23,11 +23,11 @@ struct SampleRef {
 /// Threads: one at a time (it keeps the last permutation).
 class Sampler {
  public:
-  /// Errors: usage, where there are no samples, or drop would drop them all.
+  /// Errors: data, where there are no samples; usage, where drop would drop them all, or there are 2^32 or more.
   Sampler(uint64_t samples, uint64_t batch_per_rank, uint32_t world, uint64_t seed, bool shuffle, Remainder remainder);
 
   /// Steps after which `epochs` epochs are finished, to whole batches: their samples not yet used are
-  /// left_over(epochs).
+  /// left_over(epochs). Errors: usage, where their samples cannot be counted.
   uint64_t steps_for(uint64_t epochs) const;
   /// Samples of the first `epochs` epochs that no step up to steps_for(epochs) has used, in roll_over.
   uint64_t left_over(uint64_t epochs) const;
@@ -40,6 +40,7 @@ class Sampler {
 
  private:
   uint64_t used_per_epoch() const;
+  uint64_t used_in(uint64_t epochs) const;
   void load_epoch(uint64_t epoch);
 
   uint64_t samples_;

@@ -14,9 +14,12 @@ double cosine(const ScheduleOptions& o, double step) {
   return o.final_lr + (o.base_lr - o.final_lr) * (1 + std::cos(std::numbers::pi * t)) / 2;
 }
 
+constexpr double kRounding = 1e-9;  // a step that is a milestone up to rounding is one
+
 double stepped(const ScheduleOptions& o, double step) {
   double lr = o.base_lr;
   for (double m : o.milestones) lr *= step >= m ? o.gamma : 1.0;
+  if (o.every_steps > 0) lr *= std::pow(o.gamma, std::floor(step / o.every_steps + kRounding));
   return lr;
 }
 

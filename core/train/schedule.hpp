@@ -15,13 +15,14 @@ struct ScheduleOptions {
   double warmup_start = 0;         // a fraction
   double gamma = 0.1;              // step: factor at each milestone
   std::vector<double> milestones;  // step: in steps, ascending
+  double every_steps = 0;          // step: a milestone at each multiple of it too; 0 = none
   double final_lr = 0;             // cosine: reached at total_steps
   double total_steps = 0;          // cosine
 };
 
 /// Learning rate of the update in step `step`, counted from 0.
 /// warm-up: base (start + (1 - start) (step + 1) / warmup_steps), so the last warm-up step has the base rate.
-/// step:    base gamma^(milestones <= step), as PyTorch's MultiStepLR.
+/// step:    base gamma^(milestones <= step), as PyTorch's MultiStepLR and StepLR.
 /// cosine:  final + (base - final) (1 + cos(pi (step - warmup) / (total - warmup))) / 2, Loshchilov and Hutter
 ///          2017, without restarts, as PyTorch's CosineAnnealingLR stepped per batch.
 double learning_rate(const ScheduleOptions& o, uint64_t step);

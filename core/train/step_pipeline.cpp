@@ -1,6 +1,7 @@
 #include "train/step_pipeline.hpp"
 
 #include <cstddef>
+#include <exception>
 
 namespace convoy::train {
 
@@ -25,14 +26,25 @@ StepPipeline::StepPipeline(const exec::Device& device, exec::Program& program, c
       graph_(graph),
       want_logits_(want_logits),
       timeout_ms_(timeout_ms),
+      depth_(device.info().async != 0 ? kDepth : 1),
       stream_(device) {
-  for (uint64_t i = 0; i < kDepth; ++i) {
+  for (uint64_t i = 0; i < depth_; ++i) {
     Slot slot;
     slot.memory = exec::DeviceBuffer(device, sizeof(Staged), device.staging_memory(), "step scalars");
     if (want_logits)
       slot.logits = exec::DeviceBuffer(device, program.bytes(graph.logits), device.staging_memory(), "logits");
     slot.done = std::make_unique<exec::DeviceEvent>(device);
     slots_.push_back(std::move(slot));
+  }
+}
+
+StepPipeline::~StepPipeline() {
+  if (submitted_ == 0) return;
+  try {  // an event of its own: a step that failed half enqueued has recorded none
+    exec::DeviceEvent last(device_);
+    last.record(stream());
+    last.sync(timeout_ms_);
+  } catch (const std::exception&) {  // the error that brought us here is the one to tell
   }
 }
 
@@ -57,7 +69,7 @@ void StepPipeline::read_results(Slot& slot) {
 }
 
 void StepPipeline::submit(uint64_t step, const Batch* batch, uint64_t counted, const StepScalars& scalars) {
-  Slot& slot = slots_[submitted_ % kDepth];
+  Slot& slot = slots_[submitted_ % depth_];
   slot.step = step;
   slot.counted = counted;
   if (batch != nullptr) {
@@ -72,8 +84,9 @@ void StepPipeline::submit(uint64_t step, const Batch* batch, uint64_t counted, c
 }
 
 StepResult StepPipeline::finish() {
-  Slot& slot = slots_[finished_ % kDepth];
+  Slot& slot = slots_[finished_ % depth_];
   slot.done->sync(timeout_ms_);
+  device_.host().poll();
   ++finished_;
   const auto* staged = static_cast<const Staged*>(slot.memory.ptr());
   StepResult out{slot.step, slot.counted, staged->loss, staged->top1, staged->top5, {}};

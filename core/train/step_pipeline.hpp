@@ -34,14 +34,19 @@ struct StepResult {
 /// Threads: the replica's. Allocates in the constructor only. Errors: those of the device; peer, on a time-out.
 class StepPipeline {
  public:
-  /// At most this many steps are in flight: one computing, one queued behind it.
+  /// At most this many steps are in flight: one computing, one queued behind it. On a device that computes in submit()
+  /// itself it is one, so that the time between two ends is the time of a step there too.
   static constexpr uint64_t kDepth = 2;
 
   /// `program` runs `graph`. Both outlive the pipeline.
   StepPipeline(const exec::Device& device, exec::Program& program, const StepGraph& graph, bool want_logits,
                uint32_t timeout_ms);
+  /// Waits for what is in flight, also after an error: the memory that it uses is freed next.
+  ~StepPipeline();
+  StepPipeline(const StepPipeline&) = delete;
+  StepPipeline& operator=(const StepPipeline&) = delete;
 
-  bool full() const { return submitted_ - finished_ == kDepth; }
+  bool full() const { return submitted_ - finished_ == depth_; }
   bool empty() const { return submitted_ == finished_; }
 
   /// Enqueues a step. The batch's memory is read until finish() has returned this step. Without a batch the
@@ -68,8 +73,9 @@ class StepPipeline {
   const StepGraph& graph_;
   bool want_logits_;
   uint32_t timeout_ms_;
-  exec::DeviceStream stream_;
+  uint64_t depth_;
   std::vector<Slot> slots_;
+  exec::DeviceStream stream_;
   uint64_t submitted_ = 0;
   uint64_t finished_ = 0;
 };

@@ -63,8 +63,8 @@ class Loop {
   const TrainParts& parts_;
   const TrainOptions& options_;
   const std::atomic<bool>& stop_;
+  std::unique_ptr<BatchFeed> feed_;  // before the pipeline, which may still read its memory
   StepPipeline pipeline_;
-  std::unique_ptr<BatchFeed> feed_;
   record::StepTimes times_;
   record::Stopwatch lap_;
   Totals report_;
@@ -138,10 +138,12 @@ void Loop::report_step(const StepResult& last) {
 }
 
 void Loop::evaluate_now(double epoch) {
-  if (parts_.eval.program == nullptr) return;
   EvaluationReport r = evaluate(*parts_.device, *parts_.eval.program, *parts_.eval.graph, *parts_.data,
                                 parts_.evaluation, {}, stop_);
-  if (stop_ && r.samples < parts_.evaluation.samples) return;  // half an evaluation is no result
+  if (r.samples < parts_.evaluation.samples) {  // half an evaluation is no result
+    outcome_.stopped = true;
+    return;
+  }
   r.epoch = epoch;
   r.step = finished_;
   outcome_.evaluation = r;
@@ -164,8 +166,12 @@ void Loop::end_epoch(uint64_t epoch) {
   }
   epoch_ = {};
   const auto due = [&](uint64_t every) { return every > 0 && epoch % every == 0; };
-  if (!stop_ && (last || due(options_.evaluate_every_epochs))) evaluate_now(report.epoch);
-  if (!last && due(options_.save_every_epochs) && parts_.save) parts_.save(epoch);
+  if (!last && due(options_.save_every_epochs) && parts_.save) parts_.save(epoch);  // first: an evaluation may fail
+  if (parts_.eval.program == nullptr || !(last || due(options_.evaluate_every_epochs))) return;
+  if (stop_)
+    outcome_.stopped = true;
+  else
+    evaluate_now(report.epoch);
 }
 
 void Loop::run_epoch(uint64_t end_step) {
@@ -186,7 +192,7 @@ TrainOutcome Loop::run() {
     run_epoch(end);
     end_epoch(epoch);
   }
-  outcome_.stopped = finished_ < options_.steps;
+  outcome_.stopped = outcome_.stopped || finished_ < options_.steps;
   outcome_.steps = finished_;
   outcome_.epochs = epoch_of(finished_);
   outcome_.step_ms = times_.distribution();

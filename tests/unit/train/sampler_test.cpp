@@ -103,4 +103,12 @@ TEST_SUITE("sampler") {
     CHECK_THROWS_WITH_AS(Sampler(0, 4, 1, 1, true, Remainder::roll_over), "there are no samples to train on", Error);
     CHECK_THROWS_AS(Sampler(3, 4, 1, 1, true, Remainder::drop), Error);
   }
+
+  TEST_CASE("what a counter cannot hold is refused, not wrapped") {
+    const auto sampler = [](uint64_t samples) { return Sampler(samples, 16, 1, 1, true, Remainder::roll_over); };
+    CHECK(sampler(64).steps_for(UINT64_MAX / 64) == UINT64_MAX / 64 * 4);
+    CHECK_THROWS_AS(sampler(64).steps_for(UINT64_MAX / 64 + 1), convoy::Error);
+    CHECK_THROWS_AS(sampler(64).left_over(UINT64_MAX), convoy::Error);
+    CHECK_THROWS_AS(sampler(uint64_t{1} << 32), convoy::Error);
+  }
 }

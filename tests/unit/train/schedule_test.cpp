@@ -43,6 +43,16 @@ TEST_SUITE("schedule") {
     CHECK(learning_rate(o, 60) == doctest::Approx(0.004).epsilon(kRounding));
   }
 
+  TEST_CASE("step multiplies by gamma at each multiple of an interval too, however many there are") {
+    auto o = with(ScheduleOptions::Kind::step);
+    o.every_steps = 23437.5;  // 30 epochs of 781.25 steps
+    CHECK(learning_rate(o, 23437) == 0.4);
+    CHECK(learning_rate(o, 23438) == doctest::Approx(0.04).epsilon(kRounding));
+    CHECK(learning_rate(o, 46875) == doctest::Approx(0.004).epsilon(kRounding));
+    o.every_steps = 0.1;
+    CHECK(learning_rate(o, uint64_t{1} << 60) == 0.0);
+  }
+
   TEST_CASE("cosine goes from base to final, half-way at the middle") {
     auto o = with(ScheduleOptions::Kind::cosine);
     o.total_steps = 100;
