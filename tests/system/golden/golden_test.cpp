@@ -58,7 +58,7 @@ const std::vector<double> kFollowed{kSgdStrict, kSgdStrict, kSgdStrict, kSgdStri
 const std::vector<double> kBand{kNorm.loss, kSgdBand, kSgdBand, kSgdBand, kSgdBand};
 
 experiment::OptionList resnet(int64_t depth, const char* version) { return {{"depth", depth}, {"version", std::string(version)}}; }
-experiment::OptionList vgg(int64_t depth, bool bn) { return {{"depth", depth}, {"bn", bn}, {"dropout", 0.0}}; }
+experiment::OptionList vgg(int64_t depth, bool bn) { return {{"depth", depth}, {"batch_norm", bn}, {"dropout", 0.0}}; }
 experiment::OptionList alexnet(const char* variant) { return {{"variant", std::string(variant)}, {"dropout", 0.0}}; }
 
 std::vector<Variant> residual_networks() {
