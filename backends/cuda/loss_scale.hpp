@@ -1,6 +1,6 @@
 // The dynamic loss scale of fp16, kept on the device so that a recorded step needs no host: gradients of 16 bits are
 // computed scaled, unscaled in f32, and a step whose gradients overflowed updates nothing and halves the scale.
-// Micikevicius et al. 2018, section 3.2, with the constants that PyTorch's GradScaler uses.
+// Micikevicius et al. 2018, section 3.2, with the period that PyTorch's GradScaler uses.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -10,7 +10,7 @@
 
 namespace convoy::cuda {
 
-constexpr float kFirstLossScale = 65536;
+constexpr float kFirstLossScale = 1024;  // PyTorch begins at 65536, which overflows in the first steps of VGG and AlexNet
 constexpr int32_t kGrowAfter = 2000;  // steps without overflow
 
 /// In device memory. `skip` stands first: update kernels take the state's address for that of the flag.

@@ -11,7 +11,7 @@ namespace convoy::cuda {
 
 namespace {
 
-constexpr const char* kHeader = "convoy plans 1";  // another first line, another form: read as empty
+constexpr const char* kHeader = "convoy plans 2";  // another first line, another form: read as empty
 
 }  // namespace
 

@@ -25,7 +25,7 @@ constexpr int kInGraph = 16;            // plans in a graph that is timed as a w
 constexpr double kShort = 150;          // us: shorter plans are timed that way
 constexpr double kLong = 1000;          // us: of these one run tells enough
 constexpr double kHopeless = 3;         // slower than the best by this factor at first sight: not timed any further
-constexpr std::size_t kSampled = 32768;       // elements of a result that are compared
+constexpr uint64_t kPieces = 256, kPiece = 256;  // of a result, evenly spread over it, and elements of each: what is compared
 constexpr double kReferenceProducts = 3e8;    // more, and the own kernel would take too long as the reference
 constexpr uint64_t kPattern = 1 << 20;  // random elements that are repeated over the inputs
 
@@ -284,20 +284,26 @@ double tolerance(const ConvProblem& p) {
   return 1e-4;
 }
 
-/// The first and last elements of what a plan wrote, over memory that held NaN before.
+/// Pieces from all over what a plan wrote, the last element included, over memory that held NaN before.
 class Sample {
  public:
   Sample(Timer& timer, const Plan& plan, const ConvProblem& p, const PlanArguments& a) {
     const bool forward = p.direction == Direction::forward, weights = p.direction == Direction::weight_gradient;
     auto* out = static_cast<char*>(forward ? a.y : weights ? a.w : a.x);
     const uint64_t bytes = forward ? p.y_bytes() : weights ? p.w_bytes() : p.x_bytes(), each = bytes_of(p.out);
-    const uint64_t part = std::min<uint64_t>(bytes, kSampled / 2 * each);
-    check(cudaMemsetAsync(out, 0xff, part, timer.stream()), "poison a result");
-    check(cudaMemsetAsync(out + bytes - part, 0xff, part, timer.stream()), "poison a result");
+    check(cudaMemsetAsync(out, 0xff, bytes, timer.stream()), "poison a result");
     plan.enqueue(a, timer.stream());
-    std::vector<unsigned char> raw(2 * part);
-    check(cudaMemcpyAsync(raw.data(), out, part, cudaMemcpyDeviceToHost, timer.stream()), "read a result");
-    check(cudaMemcpyAsync(raw.data() + part, out + bytes - part, part, cudaMemcpyDeviceToHost, timer.stream()), "read a result");
+    const uint64_t piece = kPiece * each;
+    const bool all = bytes <= kPieces * piece * 2;
+    std::vector<unsigned char> raw(all ? bytes : kPieces * piece);
+    if (all) {
+      check(cudaMemcpyAsync(raw.data(), out, bytes, cudaMemcpyDeviceToHost, timer.stream()), "read a result");
+    } else {
+      const uint64_t distance = (bytes - piece) / (kPieces - 1) / each * each, last = (kPieces - 1) * distance;
+      check(cudaMemcpy2DAsync(raw.data(), piece, out, distance, piece, kPieces - 1, cudaMemcpyDeviceToHost, timer.stream()), "read a result");
+      check(cudaMemcpyAsync(raw.data() + (kPieces - 1) * piece, out + std::max(last, bytes - piece), piece, cudaMemcpyDeviceToHost, timer.stream()),
+            "read a result");
+    }
     check(cudaStreamSynchronize(timer.stream()), "run a plan");
     for (uint64_t i = 0; i < raw.size(); i += each) values_.push_back(widen(raw.data() + i, p.out));
   }

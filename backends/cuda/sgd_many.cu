@@ -103,8 +103,10 @@ cudaError_t sgd_many(const SgdArgs* args, int n, cudaStream_t s) {
   for (int first = 0; first < n; first += kVectors) {
     Table table{};
     int blocks = 0;
+    Type copies = Type::bf16;  // of those that have one
     for (int i = first; i < n && i < first + kVectors; ++i) {
       const SgdArgs& a = args[i];
+      if (a.copy != nullptr) copies = a.copy_type;
       if (a.grad_type != Type::f32 || a.count > INT32_MAX - kPiece) return cudaErrorInvalidValue;
       table.row[table.n++] = {a.p, static_cast<const float*>(a.grad), a.momentum_buffer, a.copy, static_cast<int>(a.count), blocks};
       blocks += static_cast<int>((a.count + kPiece - 1) / kPiece);
@@ -112,7 +114,7 @@ cudaError_t sgd_many(const SgdArgs* args, int n, cudaStream_t s) {
     const SgdArgs& a = args[first];
     const Rule rule{a.lr, a.grad_factor, a.skip, static_cast<float>(a.weight_decay), static_cast<float>(a.momentum), static_cast<float>(1 - a.dampening), a.nesterov};
     if (blocks == 0) continue;
-    if (a.copy_type == Type::f16) sgd_many_kernel<__half><<<static_cast<unsigned>(blocks), kThreads, 0, s>>>(table, rule);
+    if (copies == Type::f16) sgd_many_kernel<__half><<<static_cast<unsigned>(blocks), kThreads, 0, s>>>(table, rule);
     else sgd_many_kernel<__nv_bfloat16><<<static_cast<unsigned>(blocks), kThreads, 0, s>>>(table, rule);
     if (const cudaError_t e = cudaGetLastError(); e != cudaSuccess) return e;
   }

@@ -6,7 +6,7 @@
 
 namespace convoy::cuda {
 
-/// All with the same lr, skip flag and constants; `args`: host memory, read during the call. grad is f32.
+/// All with the same lr, skip flag, constants and, where they have a copy, its type (bf16 or f16); `args`: host memory, read during the call. grad is f32.
 cudaError_t sgd_many(const SgdArgs* args, int n, cudaStream_t s);
 
 }  // namespace convoy::cuda
