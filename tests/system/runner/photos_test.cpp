@@ -80,7 +80,8 @@ TEST_SUITE("photographs") {
     Scratch s;
     const auto seen = run_experiment(
         s, content(fs::path(CONVOY_SOURCE_DIR) / "configs" / "train" / "photos.toml"),
-        {"--set", "data.path=" + (*shared / "data" / "photos").string(), "--set", "run.epochs=10", "--set", "run.evaluate_every_epochs=0"});
+        {"--set", "data.path=" + (*shared / "data" / "photos").string(), "--set", "run.epochs=10", "--set", "run.evaluate_every_epochs=0",
+         "--set", "device.threads=1"});  // threads that wait for each other are many times slower where other tests run
     CAPTURE(seen.outcome.text);
     REQUIRE(seen.outcome.exit_code == 0);
     MESSAGE("held-out top-1 after 10 epochs: " << seen.summary["top1"].get<double>());
