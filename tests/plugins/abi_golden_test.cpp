@@ -138,7 +138,7 @@ void list_graph(Golden& g) {
 
 // abi/device.hpp
 void list_device(Golden& g) {
-  STRUCT(DeviceInfo, struct_size, ordinal, name, uuid, total_bytes, free_bytes, dtypes, mem_kinds, async, pad);
+  STRUCT(DeviceInfo, struct_size, ordinal, name, uuid, total_bytes, free_bytes, dtypes, mem_kinds, async, tf32);
   INTERFACE(IDevice, info, alloc, free, stream_new, stream_free, event_new, event_free, record, wait, done, sync,
        elapsed_us, copy, fill, native);
   INTERFACE(ICapture, begin, end, replay, drop);
