@@ -12,19 +12,33 @@ namespace {
 // A failing call and the calls around it each leave a line; a plugin that fails in a loop must not fill memory.
 constexpr std::size_t kMostMessages = 8;
 
-std::vector<std::string>& messages() {
-  thread_local std::vector<std::string> lines;
-  return lines;
+struct Message {
+  std::string where;  // the plugin's own name of the place
+  std::string words;
+  std::string line() const { return where.empty() ? words : where + ": " + words; }
+};
+
+std::vector<Message>& messages() {
+  thread_local std::vector<Message> left;
+  return left;
 }
 
 std::string text(Str s) { return s.n == 0 ? std::string() : std::string(s.p, s.n); }
 
 ErrorKind kind_of(Code c) {
   switch (c) {
+    case Code::invalid: return ErrorKind::usage;  // options or shapes that can never work: somebody wrote them
     case Code::io: return ErrorKind::data;
     case Code::comm: case Code::timeout: case Code::aborted: return ErrorKind::peer;
     default: return ErrorKind::plugin;
   }
+}
+
+/// What is wrong with somebody's own words or files is said without the name of the function that noticed it: that helps
+/// the plugin's author only. Other places, like a node's name, stay.
+std::string line_for(ErrorKind kind, const Message& m) {
+  const bool function = m.where.find("::") != std::string::npos || m.where == "create";
+  return function && (kind == ErrorKind::usage || kind == ErrorKind::data) ? m.words : m.line();
 }
 
 }  // namespace
@@ -78,8 +92,8 @@ void Host::log(uint32_t level, Str who, Str msg) noexcept {
 
 Code Host::fail(Code c, Str where, Str msg) noexcept {
   try {
-    auto& lines = messages();
-    if (lines.size() < kMostMessages) lines.push_back(where.n == 0 ? text(msg) : fmt::format("{}: {}", text(where), text(msg)));
+    auto& left = messages();
+    if (left.size() < kMostMessages) left.push_back({text(where), text(msg)});
   } catch (...) {
     // Out of memory while saying so: the code still arrives, and check() then says that no message did.
   }
@@ -97,7 +111,7 @@ void Host::fail_async(Code c, Str who, Str msg) noexcept {
 
 std::string Host::take_message() {
   std::string out;
-  for (const auto& line : messages()) out += (out.empty() ? "" : "\n") + line;
+  for (const auto& m : messages()) out += (out.empty() ? "" : "\n") + m.line();
   messages().clear();
   return out;
 }
@@ -107,17 +121,18 @@ void Host::check(Code c, const std::string& plugin, const std::string& what) {
     messages().clear();  // an inner call failed and the plugin found another way
     return;
   }
-  std::vector<std::string> lines;
-  std::swap(lines, messages());
-  if (lines.empty())
+  std::vector<Message> left;
+  std::swap(left, messages());
+  if (left.empty())
     throw Error(ErrorKind::plugin,
                 fmt::format("'{}' failed to {} and gave no message (code {}, {})", plugin, what,
                             static_cast<int>(c), name_of(c)),
                 "P402", files_of(plugin))
         .note("fix", fmt::format("report it to the author of '{}'", plugin));
   const char* number = c == Code::out_of_memory ? kOutOfMemory : c == Code::unsupported ? kUnsupported : "";
-  Error e(kind_of(c), fmt::format("'{}' could not {}: {}", plugin, what, lines.front()), number, files_of(plugin));
-  for (std::size_t i = 1; i < lines.size(); ++i) e.note("in", lines[i]);
+  const ErrorKind kind = kind_of(c);
+  Error e(kind, fmt::format("'{}' could not {}: {}", plugin, what, line_for(kind, left.front())), number, files_of(plugin));
+  for (std::size_t i = 1; i < left.size(); ++i) e.note("in", line_for(kind, left[i]));
   throw e;
 }
 
@@ -130,7 +145,8 @@ void Host::poll() {
     failed_.store(false, std::memory_order_release);
   }
   if (!failure) throw Error(ErrorKind::plugin, "a plugin failed on a thread of its own and its message was lost");
-  throw Error(kind_of(failure->code), fmt::format("'{}' failed: {}", failure->who, failure->message));
+  // On a thread of its own nobody's options are looked at: what is invalid there is the plugin's fault.
+  throw Error(failure->code == Code::invalid ? ErrorKind::plugin : kind_of(failure->code), fmt::format("'{}' failed: {}", failure->who, failure->message));
 }
 
 }  // namespace convoy::plugin

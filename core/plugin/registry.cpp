@@ -67,11 +67,18 @@ void Registry::scan(const fs::path& folder, bool must_exist) {
     if (std::any_of(candidates_.begin(), candidates_.end(), seen)) continue;  // one folder given twice
     candidates_.push_back(std::make_unique<Candidate>(examine(file, real)));
     add_rows(*candidates_.back());
+    if (must_exist) warn_if_refused(*candidates_.back());
   }
   if (!ec) return;
   const std::string why = fmt::format("{} cannot be read ({})", folder.string(), ec.message());
   if (must_exist) throw Error(ErrorKind::usage, "--plugin-dir " + why);
   warnings_.push_back("warning: the plugin folder " + why);
+}
+
+void Registry::warn_if_refused(const Candidate& c) {
+  if (!c.refused) return;
+  const std::string file = c.file.string(), why = c.refused->what();
+  refused_warnings_.push_back(fmt::format("warning[{}]: {}{}; nothing of it is used", c.refused->number(), why.find(file) == why.npos ? file + ": " : "", why));
 }
 
 void Registry::add_rows(const Candidate& c) {
@@ -216,7 +223,13 @@ Owned<IObject> Registry::create_object(Kind kind, const std::string& name, const
                                        const Position& at) {
   const AbiOptions abi(options, table_of(kind));
   IObject* out = nullptr;
-  host_.check(factory(kind, name, at).create(abi.view(), &out), name, fmt::format("create the {}", name_of(kind)));
+  const Code code = factory(kind, name, at).create(abi.view(), &out);
+  try {
+    host_.check(code, name, fmt::format("create the {}", name_of(kind)));
+  } catch (Error& e) {
+    if (const auto where = to_string(at); code == Code::invalid && !where.empty()) e.note("where", fmt::format("[{}], {}", table_of(kind), where));
+    throw;
+  }
   if (out == nullptr)
     throw about(find(kind, name, at), Error(ErrorKind::plugin, fmt::format("{} '{}' created nothing and said ok", name_of(kind), name)));
   return Owned<IObject>(out);

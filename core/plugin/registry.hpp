@@ -43,6 +43,8 @@ class Registry {
 
   const std::vector<Row>& rows() const { return rows_; }
   const std::vector<std::string>& warnings() const { return warnings_; }
+  /// A line for each file of an asked-for folder that was refused: who does not look at rows() should say them.
+  const std::vector<std::string>& refused_warnings() const { return refused_warnings_; }
   const std::vector<Used>& used() const { return used_; }
 
   /// The factory of `kind` that an experiment names, loaded if need be. A name with a slash is a file (P105 where
@@ -80,6 +82,8 @@ class Registry {
 
   void scan(const std::filesystem::path& folder, bool must_exist);
   void add_rows(const Candidate& c);
+  /// A folder that was asked for holds what was meant: another file of the same name must not step in without a word.
+  void warn_if_refused(const Candidate& c);
   const Candidate& find(Kind kind, const std::string& name, const Position& at);
   const Candidate& examined(const std::filesystem::path& file);
   const Candidate& find_file(Kind kind, const std::string& path, const Position& at);
@@ -95,7 +99,7 @@ class Registry {
   std::vector<std::unique_ptr<Candidate>> candidates_;
   std::vector<Row> rows_;
   std::vector<std::filesystem::path> folders_;
-  std::vector<std::string> warnings_;
+  std::vector<std::string> warnings_, refused_warnings_;
   std::map<const Candidate*, Loaded> loaded_;
   std::vector<Used> used_;
   std::optional<std::filesystem::path> experiment_folder_;

@@ -75,7 +75,12 @@ SearchPath make_search_path(const std::vector<std::string>& asked, const char* v
   SearchPath out;
   for (const auto& folder : asked) {
     if (folder.empty()) throw Error(ErrorKind::usage, "--plugin-dir is empty").note("fix", "--plugin-dir ./my-plugins");
-    out.folders.push_back(fs::absolute(folder).lexically_normal());
+    std::error_code ec;
+    const fs::path absolute = fs::absolute(folder, ec);
+    if (ec)
+      throw Error(ErrorKind::usage, fmt::format("--plugin-dir {}: the working directory cannot be found ({})", folder, ec.message()))
+          .note("fix", "name the folder from the root, or change to a folder that exists");
+    out.folders.push_back(absolute.lexically_normal());
   }
   for (const std::string& entry : entries_of(variable)) {
     if (!entry.empty() && fs::path(entry).is_absolute())

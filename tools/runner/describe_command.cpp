@@ -102,6 +102,7 @@ int describe_command(const std::vector<std::string>& args) {
   const DescribeArguments a = parse_describe_arguments(args);
   if (a.help) return 0;
   Environment environment(a.plugin_dirs, record::LogLevel::warning);
+  environment.warn_of_refused();
   const Described d = describe(read_choice(a, environment), environment);
   if (a.json)
     fmt::print("{}\n", to_json(d).dump(2, ' ', false, Json::error_handler_t::replace));

@@ -30,6 +30,20 @@ Environment::Environment(const std::vector<std::string>& plugin_dirs, record::Lo
   for (const auto& w : registry_.warnings()) log_.warning("plugin", w);
 }
 
+void Environment::warn_of_refused() {
+  for (const auto& w : registry_.refused_warnings()) log_.warning("plugin", w);
+}
+
+void Environment::keep_log_in(const std::filesystem::path& file) {
+  {
+    record::ProgramLog only_there(record::LogLevel::error);
+    only_there.open_file(file);
+    for (const auto* list : {&registry_.warnings(), &registry_.refused_warnings()})
+      for (const auto& w : *list) only_there.warning("plugin", w);
+  }
+  log_.open_file(file);
+}
+
 std::string RegistrySchemas::schema(const std::string& kind, const std::string& use, const Position& at) {
   return environment_.registry().options_schema(kind_of(kind), use, at);
 }

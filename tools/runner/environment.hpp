@@ -26,6 +26,10 @@ class Environment {
   ~Environment() { registry_.shutdown(); }
 
   record::ProgramLog& log() { return log_; }
+  /// Says which files of --plugin-dir are not used; for commands that do not list plugins.
+  void warn_of_refused();
+  /// From here on the log is also written to `file`, beginning with the warnings about plugins that were shown already.
+  void keep_log_in(const std::filesystem::path& file);
   plugin::Host& host() { return host_; }
   plugin::Registry& registry() { return registry_; }
 

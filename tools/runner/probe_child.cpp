@@ -15,6 +15,7 @@
 #include <cerrno>
 #include <cstring>
 #include <sstream>
+#include <thread>
 
 namespace convoy::runner {
 
@@ -35,9 +36,10 @@ constexpr std::size_t kLongestAnswer = 1 << 20;  // bytes; a plugin that prints 
   _exit(127);
 }
 
+using Deadline = std::chrono::steady_clock::time_point;
+
 /// Reads until the end, or the deadline: false.
-bool read_answer(int fd, std::chrono::milliseconds limit, std::string& out) {
-  const auto deadline = std::chrono::steady_clock::now() + limit;
+bool read_answer(int fd, Deadline deadline, std::string& out) {
   for (;;) {
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
     pollfd p{fd, POLLIN, 0};
@@ -49,6 +51,18 @@ bool read_answer(int fd, std::chrono::milliseconds limit, std::string& out) {
     if (n == 0) return true;
     if (n < 0 || out.size() > kLongestAnswer) return false;
     out.append(piece, static_cast<std::size_t>(n));
+  }
+}
+
+/// Waits for the child's end, or the deadline: false. A child may close its output and stay.
+bool wait_for(pid_t child, Deadline deadline, int& status) {
+  constexpr std::chrono::milliseconds kPause{5};
+  for (;;) {
+    const pid_t ended = waitpid(child, &status, WNOHANG);
+    if (ended == child) return true;
+    if (ended < 0 && errno != EINTR) return true;
+    if (std::chrono::steady_clock::now() >= deadline) return false;
+    std::this_thread::sleep_for(kPause);
   }
 }
 
@@ -82,12 +96,16 @@ ProbeOutcome probe_in_child(const std::filesystem::path& program, const std::fil
   if (child == 0) become_child(program, file, pipe_ends[1]);
   setpgid(child, child);  // here as well: whichever of the two is first
   close(pipe_ends[1]);
+  const Deadline deadline = std::chrono::steady_clock::now() + limit;
   std::string said;
-  const bool ended = read_answer(pipe_ends[0], limit, said);
-  close(pipe_ends[0]);
-  if (!ended) kill(-child, SIGKILL);
   int status = 0;
-  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {}
+  const bool read_all = read_answer(pipe_ends[0], deadline, said);
+  close(pipe_ends[0]);
+  const bool ended = read_all && wait_for(child, deadline, status);
+  if (!ended) {
+    kill(-child, SIGKILL);
+    while (waitpid(child, &status, 0) < 0 && errno == EINTR) {}
+  }
   const auto [stage, answer] = split_answer(said);
   ProbeOutcome out;
   if (!ended) {

@@ -21,7 +21,7 @@ std::string remaining(const train::StepReport& r) {
 void Progress::line(const std::string& text) {
   if (unfinished_) std::fputs("\r\x1b[K", out_);
   unfinished_ = false;
-  fmt::print(out_, "{}\n", text);
+  std::fputs((text + "\n").c_str(), out_);  // not by fmt::print, which throws where nobody reads any more
   std::fflush(out_);
 }
 
@@ -36,7 +36,7 @@ void Progress::on_step(const train::StepReport& r) {
                   r.step, r.total_steps, r.epoch, r.loss, 100 * r.top1, r.lr, r.images_per_second, r.step_ms,
                   100 * r.data_wait_share, remaining(r));
   if (!terminal_) return line(text);
-  fmt::print(out_, "\r\x1b[K{}", text);
+  std::fputs(("\r\x1b[K" + text).c_str(), out_);
   std::fflush(out_);
   unfinished_ = true;
 }

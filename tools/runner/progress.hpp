@@ -1,5 +1,5 @@
 // Shows a run on standard output: one line that is rewritten on a terminal, plain lines elsewhere.
-// Nothing here is needed by scripts: they read metrics.ndjson.
+// Nothing here is needed by scripts: they read metrics.ndjson. What cannot be shown is lost, and the run goes on.
 #pragma once
 
 #include "record/statistics.hpp"

@@ -21,6 +21,10 @@ const std::atomic<bool>& stop_on_signals() {
   action.sa_handler = request_stop;
   action.sa_flags = SA_RESTART;
   for (int signal : {SIGINT, SIGTERM, SIGUSR1}) sigaction(signal, &action, nullptr);
+  struct sigaction inherited {};
+  sigaction(SIGHUP, nullptr, &inherited);
+  if (inherited.sa_handler != SIG_IGN) sigaction(SIGHUP, &action, nullptr);  // nohup ignores it, and means it
+  std::signal(SIGPIPE, SIG_IGN);
   return stop_requested;
 }
 

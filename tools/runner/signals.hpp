@@ -5,8 +5,9 @@
 
 namespace convoy::runner {
 
-/// Installs handlers for SIGINT, SIGTERM and SIGUSR1 and returns the flag they set. A second SIGINT ends the program at
-/// once, as if there were no handler.
+/// Installs handlers for SIGINT, SIGTERM, SIGUSR1 and, where whoever started the program does not ignore it, SIGHUP, and
+/// returns the flag they set. A second SIGINT ends the program at once, as if there were no handler. SIGPIPE is ignored:
+/// training does not end because nobody reads its progress any more.
 const std::atomic<bool>& stop_on_signals();
 
 }  // namespace convoy::runner

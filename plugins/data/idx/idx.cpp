@@ -65,6 +65,14 @@ uint32_t classes_of(const LabelledPictures& p) {
   return largest == p.labels.end() ? 0 : *largest + 1u;
 }
 
+/// `classes`: of the experiment, 0 where it does not say.
+void refuse_label_outside(const LabelledPictures& p, const std::string& file, uint32_t classes) {
+  const auto outside = std::find_if(p.labels.begin(), p.labels.end(), [classes](auto label) { return label >= classes; });
+  if (classes != 0 && outside != p.labels.end())
+    sdk::bad_file(file, "record " + std::to_string(outside - p.labels.begin()) + " has label " + std::to_string(*outside) +
+                            "; the experiment has " + std::to_string(classes) + " classes");
+}
+
 }  // namespace
 
 Idx::Idx(const Options& o)
@@ -108,11 +116,13 @@ void Idx::require_same_size() const {
                                     train_images_ + " are " + sdk::image_text(1, train_.height, train_.width));
 }
 
-DatasetInfo Idx::prepare(const ModelSpec&, const ModelSpec&) {
+DatasetInfo Idx::prepare(const ModelSpec& wanted, const ModelSpec&) {
   locate();
   train_ = read_if_named(train_images_, train_labels_, "train");
   eval_ = read_if_named(eval_images_, eval_labels_, "eval");
   require_same_size();
+  refuse_label_outside(train_, train_labels_, wanted.classes);
+  refuse_label_outside(eval_, eval_labels_, wanted.classes);
 
   const LabelledPictures& any = train_.count() != 0 ? train_ : eval_;
   auto d = sdk::sized<DatasetInfo>();

@@ -85,6 +85,18 @@ TEST_SUITE("data/idx") {
     CHECK(data.info.classes == 10);
   }
 
+  TEST_CASE("a label outside the experiment's classes is a fault of the file, and named") {
+    RecordingHost host;
+    const TemporaryFolder folder;
+    PluginOptions o;
+    const std::string labels = folder.write("l", {2}, std::string("\0\3", 2));
+    o.set("train_images", folder.write("p", {2, 1, 1}, "xy")).set("train_labels", labels);
+    idx::Idx fits(o.get()), narrow(o.get());
+    CHECK(DatasetReader(host, fits).open(spec(1, 1, 1, 4)) == Code::ok);
+    CHECK(DatasetReader(host, narrow).open(spec(1, 1, 1, 3)) == Code::io);
+    CHECK(host.take() == labels + ": record 1 has label 3; the experiment has 3 classes");
+  }
+
   TEST_CASE("what is missing or does not fit together is named") {
     RecordingHost host;
     const TemporaryFolder folder;

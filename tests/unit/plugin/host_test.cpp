@@ -111,8 +111,29 @@ TEST_SUITE("host") {
     };
     CHECK(kind(Code::io) == ErrorKind::data);
     for (Code c : {Code::comm, Code::timeout, Code::aborted}) CHECK(kind(c) == ErrorKind::peer);
-    for (Code c : {Code::invalid, Code::unsupported, Code::out_of_memory, Code::device, Code::version, Code::not_found, Code::internal})
+    CHECK(kind(Code::invalid) == ErrorKind::usage);
+    for (Code c : {Code::unsupported, Code::out_of_memory, Code::device, Code::version, Code::not_found, Code::internal})
       CHECK(kind(c) == ErrorKind::plugin);
+  }
+
+  TEST_CASE("what is wrong with an experiment or its files is said without names of functions, nodes stay named") {
+    Lines log;
+    Host host(log);
+    const auto said = [&](Code c, const char* where) {
+      host.fail(c, str(where), str("too small"));
+      return std::string(checked(host, c).what());
+    };
+    for (Code c : {Code::invalid, Code::io})
+      for (const char* where : {"Dataset::open", "create", ""}) CHECK(said(c, where) == "'acme' could not compile the graph: too small");
+    CHECK(said(Code::invalid, "conv1") == "'acme' could not compile the graph: conv1: too small");
+    CHECK(said(Code::device, "Acme::compile") == "'acme' could not compile the graph: Acme::compile: too small");
+  }
+
+  TEST_CASE("invalid work on a thread of the plugin's own is the plugin's fault") {
+    Lines log;
+    Host host(log);
+    host.fail_async(Code::invalid, str("link"), str("no such peer"));
+    CHECK(polled(host).kind() == ErrorKind::plugin);
   }
 
   TEST_CASE("a plugin that fails in a loop does not fill memory") {
