@@ -25,10 +25,11 @@ inline std::size_t edit_distance(std::string_view a, std::string_view b) {
   return d[a.size()][b.size()];
 }
 
-/// The closest of `known` within a third of the word's length plus one, or "" where none is that close.
+/// The closest of `known` within a third of the word's length (one edit for up to four letters, two for up to seven), or ""
+/// where none is that close.
 inline std::string nearest_name(std::string_view word, const std::vector<std::string>& known) {
   std::string best;
-  std::size_t best_distance = word.size() / 3 + 2;  // one past what counts as a misspelling
+  std::size_t best_distance = std::max<std::size_t>(1, (word.size() + 1) / 3) + 1;  // one past what counts as a misspelling
   if (word.size() > 64) return best;                // nobody misspells that much; bounds the work
   for (const auto& name : known) {
     if (name.size() > 64) continue;

@@ -20,12 +20,13 @@ class Assignment {
     while (skip('.'));
     if (!skip('=')) refuse("key=value is expected");
     if (!is_plain_text(text_.substr(0, at_ - 1))) refuse("the key is no UTF-8 text");  // with any '=' in quotes
-    if (parts_.size() < 2) refuse(fmt::format("'{}' names no key of a table", parts_[0]));
+    if (parts_.size() < 2)
+      refuse(fmt::format("'{}' names no key of a table: each key is set on its own, as table.key", parts_[0]), fmt::format("--set {}.KEY=VALUE", printable(parts_[0])));
     if (static_cast<int>(parts_.size()) > kDeepestNesting) refuse("the key has too many parts");
   }
 
-  [[noreturn]] void refuse(const std::string& why) const {
-    throw Error(ErrorKind::usage, fmt::format("--set {}: {}", printable(text_), printable(why))).note("fix", "--set optimizer.lr=0.05");
+  [[noreturn]] void refuse(const std::string& why, const std::string& fix = "--set optimizer.lr=0.05") const {
+    throw Error(ErrorKind::usage, fmt::format("--set {}: {}", printable(text_), printable(why))).note("fix", fix);
   }
 
   const std::vector<std::string>& parts() const { return parts_; }

@@ -69,7 +69,7 @@ TEST_SUITE("objects of plugins") {
   TEST_CASE("a plugin that fails with a message is quoted, and its code decides the exit code") {
     const Error e = created("spoken");
     CHECK(e.kind() == ErrorKind::data);
-    CHECK(std::string(e.what()) == "'wrong_create' could not create the model: create: weights.bin is cut short");
+    CHECK(std::string(e.what()) == "'wrong_create' could not create the model: weights.bin is cut short");
   }
 
   TEST_CASE("a plugin that says ok and creates nothing is caught") {

@@ -53,6 +53,14 @@ TEST_SUITE("probe") {
     CHECK(std::chrono::steady_clock::now() - start < 10 * kHangLimit);
   }
 
+  TEST_CASE("a plugin that closes its output and stays is ended at the limit as well") {
+    const auto start = std::chrono::steady_clock::now();
+    const ProbeOutcome out = probed("staying_probe", kHangLimit);
+    CHECK_FALSE(out.answered);
+    CHECK(out.failure == "no answer within 0.7 s, last seen in its probe");
+    CHECK(std::chrono::steady_clock::now() - start < 10 * kHangLimit);
+  }
+
   TEST_CASE("a plugin that writes to standard output does not disturb its answer") {
     const ProbeOutcome out = probed("noisy");
     REQUIRE(out.answered);

@@ -6,6 +6,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -154,6 +155,26 @@ TEST_SUITE("program and plugins") {
     const auto entry = validate(Experiment("failing_entry"), folder);
     CHECK(entry.exit_code == 4);
     CHECK(has(entry.text, "error[P304]: 'failing_entry' failed in its entry point"));
+  }
+
+  TEST_CASE("a refused file of an asked-for folder is named before another of the same name steps in") {
+    PluginFolder folder;
+    const auto broken = folder.path() / "synthetic.convoy.so";
+    std::ofstream(broken) << "no library at all";
+    const auto out = validate(Experiment("lenet"), folder, {"--set", "model.image=32"});
+    CAPTURE(out.text);
+    CHECK(out.exit_code == 0);
+    CHECK(has(out.text, "warning[P"));
+    CHECK(has(out.text, broken.string()));
+    const Experiment e("lenet", "", "shapes");
+    const auto run = Program().run({e.file(), "--out", e.out(), "--plugin-dir", folder.path().string(), "--set", "model.image=32", "--set", "model.classes=10", "--set", "data.train_limit=6", "--set", "data.eval_limit=3"});
+    CAPTURE(run.text);
+    CHECK(run.exit_code == 0);
+    CHECK(has(run.text, broken.string()));
+    for (const auto& entry : fs::directory_iterator(e.out())) {
+      std::ifstream log(entry.path() / "log.txt");
+      CHECK(has(std::string(std::istreambuf_iterator<char>(log), {}), broken.string()));
+    }
   }
 
   TEST_CASE("runner plugins NAME shows manifest, needed libraries and options") {

@@ -41,7 +41,7 @@ Examples
 
 Exit codes
   0 done · 1 bug · 2 usage or experiment · 3 data · 4 plugin or device · 5 numerics ·
-  6 peer lost or time-out · 7 storage · 75 stopped on request, weights saved
+  6 peer lost or time-out · 7 storage · 75 stopped on request, weights of a training saved
 )";
 
 const std::vector<std::string> kCommands{"validate", "describe", "plugins"};
