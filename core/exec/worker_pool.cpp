@@ -1,7 +1,12 @@
 #include "exec/worker_pool.hpp"
 
+#include "error.hpp"
+
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstring>
+#include <system_error>
 
 namespace convoy::exec {
 
@@ -10,10 +15,22 @@ constexpr uint64_t kPiecesPerThread = 4;  // enough to even out unequal pieces, 
 }
 
 WorkerPool::WorkerPool(uint32_t threads) {
-  for (uint32_t i = 1; i < threads; ++i) threads_.emplace_back([this] { worker(); });
+  try {
+    for (uint32_t i = 1; i < threads; ++i) threads_.emplace_back([this] { worker(); });
+  } catch (const std::system_error& e) {
+    const std::size_t started = threads_.size() + 1;
+    stop();
+    throw Error(ErrorKind::usage, fmt::format("only {} of {} threads can be started here: {}", started, threads, e.what()))
+        .note("fix", "a lower device.threads, or a higher limit of processes or memory (ulimit)");
+  } catch (...) {
+    stop();
+    throw;
+  }
 }
 
-WorkerPool::~WorkerPool() {
+WorkerPool::~WorkerPool() { stop(); }
+
+void WorkerPool::stop() {
   {
     std::lock_guard lock(mutex_);
     stopping_ = true;
@@ -30,7 +47,7 @@ void WorkerPool::parallel(uint64_t n, uint64_t grain, Body fn, void* ctx) noexce
   if (n == 0) return;
   const uint64_t pieces = (threads_.size() + 1) * kPiecesPerThread;
   const uint64_t piece = std::max<uint64_t>({1, grain, (n + pieces - 1) / pieces});
-  if (threads_.empty() || piece >= n) return fn(ctx, 0, n);
+  if (threads_.empty() || piece >= n || in_use_.exchange(true, std::memory_order_acquire)) return fn(ctx, 0, n);
   {
     std::lock_guard lock(mutex_);
     fn_ = fn;
@@ -45,6 +62,7 @@ void WorkerPool::parallel(uint64_t n, uint64_t grain, Body fn, void* ctx) noexce
   take_pieces();
   std::unique_lock lock(mutex_);
   finished_.wait(lock, [this] { return busy_ == 0; });
+  in_use_.store(false, std::memory_order_release);
 }
 
 void WorkerPool::take_pieces() {

@@ -1,5 +1,6 @@
 // The core's CPU pool, offered to plugins as convoy.workers.1.
-// One per replica; not a task scheduler: one parallel loop at a time, the caller works too.
+// One per replica; not a task scheduler: one parallel loop at a time, the caller works too, and a loop that finds the
+// pool in use runs on its caller alone.
 #pragma once
 
 #include <convoy/abi.hpp>
@@ -14,11 +15,12 @@
 
 namespace convoy::exec {
 
-/// Threads: parallel() from one thread at a time. Allocates only in the constructor.
+/// Threads: any may call parallel(), also at the same time. Allocates only in the constructor.
 class WorkerPool final : public IWorkers {
  public:
   using Body = void (*)(void* ctx, uint64_t begin, uint64_t end);
 
+  /// Errors: usage, where the system refuses a thread; those that started are ended.
   explicit WorkerPool(uint32_t threads);
   ~WorkerPool();
   WorkerPool(const WorkerPool&) = delete;
@@ -30,10 +32,12 @@ class WorkerPool final : public IWorkers {
   void parallel(uint64_t n, uint64_t grain, Body fn, void* ctx) noexcept override;
 
  private:
+  void stop();
   void worker();
   void take_pieces();
 
   std::vector<std::thread> threads_;
+  std::atomic<bool> in_use_{false};  // by the one loop that has the threads; what follows is that loop's
   std::mutex mutex_;
   std::condition_variable start_;
   std::condition_variable finished_;

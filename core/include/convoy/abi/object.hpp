@@ -48,7 +48,8 @@ struct IWorkers : IObject {
   virtual uint32_t size() noexcept = 0;
   /// Calls fn(ctx, begin, end) over [0, n) in pieces of at least `grain`, and returns when all are done.
   /// Which piece runs on which thread is undefined; pieces do not overlap. `fn` must not throw, nor call
-  /// parallel() again.
+  /// parallel() again. Threads: any, also several at once; a loop that finds the pool in use may run on its
+  /// caller's thread alone.
   virtual void parallel(uint64_t n, uint64_t grain, void (*fn)(void* ctx, uint64_t begin, uint64_t end),
                         void* ctx) noexcept = 0;
 };
