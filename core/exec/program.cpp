@@ -29,16 +29,13 @@ class Notes final : public INodeReport {
   std::vector<Row> rows;
 };
 
-/// Throws P501 where the compiler's check() refuses nodes. Otherwise what compile() left as its message stays.
-void throw_nodes_refused(const Device& device, const GraphView& view) {
+void refuse_uncovered(const Device& device, const GraphView& view) {
   Notes notes;
-  if (device.compiler()->check(view, notes) != Code::ok) return;
+  device.check(device.compiler()->check(view, notes), "check the graph");
   std::vector<Refusal> refusals;
   for (const auto& row : notes.rows)
     if (row.via == Via::refused) refusals.push_back({row.node, row.text});
-  if (refusals.empty()) return;
-  device.host().take_message();
-  throw_refused(device, view, refusals);
+  if (!refusals.empty()) throw_refused(device, view, refusals);
 }
 
 bool use_compiler(const Device& device, const std::string& execution) {
@@ -68,14 +65,13 @@ Program::~Program() = default;
 void Program::make_executable(const ProgramOptions& options) {
   compiled_ = use_compiler(device_, options.execution);
   if (compiled_) {
+    refuse_uncovered(device_, view());
     auto request = sdk::sized<CompileRequest>();
     request.deterministic = options.deterministic ? 1 : 0;
     request.graph = &view();
     request.hooks = options.hooks;
     IExecutable* out = nullptr;
-    const Code c = device_.compiler()->compile(request, &out);
-    if (c == Code::unsupported) throw_nodes_refused(device_, view());  // only now: it may lower all of the graph again
-    device_.check(c, "compile the graph");
+    device_.check(device_.compiler()->compile(request, &out), "compile the graph");
     executable_.reset(out);
   } else {
     executable_.reset(new StitchedExecutable(device_, view(), options.hooks));

@@ -71,7 +71,10 @@ StitchedExecutable::StitchedExecutable(const Device& device, const GraphView& vi
   plan_memory();
 }
 
-StitchedExecutable::~StitchedExecutable() = default;
+StitchedExecutable::~StitchedExecutable() {
+  for (const Launch& l : launches_)
+    if (!is_marker(view_.nodes[l.node].op)) device_.kernels()->release(l.kernel);
+}
 
 void StitchedExecutable::prepare_nodes() {
   std::vector<Refusal> refusals;
@@ -86,14 +89,11 @@ void StitchedExecutable::prepare_nodes() {
   for (uint32_t i = 0; i < view_.nodes.n; ++i) {
     Launch l;
     l.node = i;
-    if (!is_marker(view_.nodes[i].op)) {
-      uint64_t handle = 0;
-      const Code c = device_.kernels()->prepare(view_, i, &l.workspace, &handle);
-      device_.check(c, ("prepare " + describe_node(view_, i)).c_str());
-      l.kernel = Prepared(*device_.kernels(), handle);
-    }
+    if (!is_marker(view_.nodes[i].op))
+      device_.check(device_.kernels()->prepare(view_, i, &l.workspace, &l.kernel),
+                    "prepare " + describe_node(view_, i));
     workspace_bytes_ = std::max(workspace_bytes_, l.workspace);
-    launches_.push_back(std::move(l));
+    launches_.push_back(l);
   }
 }
 
@@ -174,7 +174,7 @@ Code StitchedExecutable::run(Stream s, uint64_t) noexcept {
     const NodeDesc& n = view_.nodes[l.node];
     const Code c = is_marker(n.op)
                        ? run_marker(n, s)
-                       : device_.kernels()->launch(l.kernel.handle(), s, {bindings_.data() + l.first_binding, l.n_bindings},
+                       : device_.kernels()->launch(l.kernel, s, {bindings_.data() + l.first_binding, l.n_bindings},
                                                    workspace_);
     if (c != Code::ok) return c;
   }

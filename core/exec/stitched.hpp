@@ -7,8 +7,7 @@
 #include <convoy/abi.hpp>
 
 #include <cstdint>
-#include <string>
-#include <utility>
+#include <memory>
 #include <vector>
 
 namespace convoy::exec {
@@ -17,8 +16,8 @@ namespace convoy::exec {
 /// Threads: its replica's. Errors: codes, with the kernel's message at the host.
 class StitchedExecutable final : public IExecutable {
  public:
-  /// Prepares every node. `view` and `device` outlive the executable. Errors: P501, listing
-  /// every node that the device refuses; the device's own. Then nothing stays prepared.
+  /// Prepares every node. `view` and `device` outlive the executable. Throws plugin::Error P501 listing every
+  /// node that the device refuses.
   StitchedExecutable(const Device& device, const GraphView& view, IStepHooks* hooks);
   ~StitchedExecutable();
 
@@ -37,30 +36,9 @@ class StitchedExecutable final : public IExecutable {
   Code import_value(Value v, Stream s, const void* canonical) noexcept override;
 
  private:
-  /// A kernel that the device prepared, released with the object. An empty one holds nothing.
-  class Prepared {
-   public:
-    Prepared() = default;
-    Prepared(IKernels& of, uint64_t handle) : of_(&of), handle_(handle) {}
-    Prepared(Prepared&& o) noexcept : of_(std::exchange(o.of_, nullptr)), handle_(o.handle_) {}
-    Prepared& operator=(Prepared&& o) noexcept {
-      std::swap(of_, o.of_);
-      std::swap(handle_, o.handle_);
-      return *this;
-    }
-    ~Prepared() {
-      if (of_ != nullptr) of_->release(handle_);
-    }
-    uint64_t handle() const { return handle_; }
-
-   private:
-    IKernels* of_ = nullptr;
-    uint64_t handle_ = 0;
-  };
-
   struct Launch {
     uint32_t node = 0;
-    Prepared kernel;  // empty for a marker
+    uint64_t kernel = 0;
     uint64_t workspace = 0;
     uint64_t first_binding = 0;
     uint64_t n_bindings = 0;

@@ -192,8 +192,7 @@ struct IExecutable : IObject {
 struct ICompiler : IObject {
   static constexpr const char* id = "convoy.compiler.1";
 
-  /// One note per node, without device work. Any refused node means that compile() would fail, as
-  /// unsupported; the core asks only then.
+  /// One note per node, without device work. Any refused node means that compile() would fail.
   virtual Code check(const GraphView& g, INodeReport& out) noexcept = 0;
   virtual Code compile(const CompileRequest& r, IExecutable** out) noexcept = 0;
 };
