@@ -26,7 +26,7 @@ Mem Device::staging_memory() const { return offers(info_, Mem::pinned) ? Mem::pi
 
 DeviceBuffer::DeviceBuffer(const Device& device, uint64_t bytes, Mem mem, const std::string& what, uint64_t align) {
   const Code c = device.raw().alloc(bytes, align, mem, &buffer_);
-  device.check(c, fmt::format("allocate {:.1f} MiB for {}", static_cast<double>(bytes) / (1 << 20), what).c_str());
+  device.check(c, fmt::format("allocate {:.1f} MiB for {}", static_cast<double>(bytes) / (1 << 20), what));
   device_ = &device;
 }
 

@@ -27,12 +27,8 @@ class Device {
   ICompiler* compiler() const { return compiler_; }  // null where it has none
   plugin::Host& host() const { return host_; }
 
-  /// Throws where a call into the device failed; `what` says what was being done. Called many times a step: allocates
-  /// nothing where all is well.
-  void check(Code c, const char* what) const {
-    if (c != Code::ok) host_.check(c, name_, what);
-    host_.take_message();  // an inner call failed and the plugin found another way
-  }
+  /// Throws where a call into the device failed; `what` says what was being done.
+  void check(Code c, const std::string& what) const { host_.check(c, name_, what); }
   /// The kind of memory that steps compute in, and the one that host batches are staged in.
   Mem compute_memory() const;
   Mem staging_memory() const;
