@@ -10,19 +10,6 @@
 
 option(CONVOY_CHECK_PLUGINS "Check each plugin with the runner once it is built; OFF where it cannot be loaded" ON)
 
-# convoy_described_source(<variable>): "git 1a2b3c4-dirty" of the current source folder, "" where that is no checkout.
-function(convoy_described_source variable)
-  set(${variable} "" PARENT_SCOPE)
-  find_program(CONVOY_GIT git)
-  if(CONVOY_GIT)
-    execute_process(COMMAND ${CONVOY_GIT} -C ${CMAKE_CURRENT_SOURCE_DIR} describe --always --dirty --abbrev=12
-                    OUTPUT_VARIABLE described OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
-    if(described)
-      set(${variable} "git ${described}" PARENT_SCOPE)
-    endif()
-  endif()
-endfunction()
-
 function(convoy_plugin_manifest target out_file)
   cmake_parse_arguments(arg "" "VERSION;VENDOR" "PROVIDES;LAUNCH_ENV;ISA;GLOBAL_LIBS" ${ARGN})
   if("${ARGN}" MATCHES "[\"\\\n\r]")
@@ -42,7 +29,15 @@ function(convoy_plugin_manifest target out_file)
     set(compiler "clang++")
   endif()
   set(manifest_toolchain "${compiler} ${CMAKE_CXX_COMPILER_VERSION} ${CMAKE_SYSTEM_PROCESSOR}-linux-gnu libstdc++")
-  convoy_described_source(manifest_source)
+  set(manifest_source "")
+  find_program(CONVOY_GIT git)
+  if(CONVOY_GIT)
+    execute_process(COMMAND ${CONVOY_GIT} -C ${CMAKE_CURRENT_SOURCE_DIR} describe --always --dirty --abbrev=12
+                    OUTPUT_VARIABLE described OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+    if(described)
+      set(manifest_source "git ${described}")
+    endif()
+  endif()
   configure_file(${CMAKE_CURRENT_FUNCTION_LIST_DIR}/manifest.cpp.in ${out_file} @ONLY)
 endfunction()
 
