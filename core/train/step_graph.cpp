@@ -90,7 +90,7 @@ StepGraph build_step_graph(IModel& model, const std::string& model_name, const S
   host.check(model.build(request.spec, builder, &out.loss, &out.logits), model_name, "build the graph");
   check_results(out.graph, model_name, request.spec, out.loss, out.logits);
   take_inputs(out, model_name);
-  if (request.spec.training != 0 && request.label_smoothing > 0) set_label_smoothing(out.graph, request.label_smoothing);
+  if (request.spec.training != 0) set_label_smoothing(out.graph, request.label_smoothing);
   const ir::Node& head = find_head(out.graph, model_name, out.logits);
   out.top1 = head.out[2];
   out.top5 = head.out[3];

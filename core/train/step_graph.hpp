@@ -24,7 +24,7 @@ struct ImageSource {
 struct StepGraphRequest {
   ModelSpec spec{};  // complete: no zeros; `training` chooses the form
   ImageSource images;
-  double label_smoothing = 0;  // training only; 0 = as the model says
+  double label_smoothing = 0;  // training only
   SgdOptions optimizer;        // training only
 };
 
